@@ -1,0 +1,54 @@
+"""Promises: the Protocols that parts keep and engines rely on. No logic, no state.
+
+`Source`, `Log` (with `LogWriter`, `LogReader`, `Cursor`, `SchemaHistory`), `Sink`, `Transform`,
+`Format`, `Clock`, `Metrics`; capabilities are data. Each promise that a part can break has a
+conformance suite in `headwater.testing`.
+
+States: INV-1, INV-2, INV-5, INV-6, INV-7, INV-9 where the method that owes them is declared.
+May import: event, errors.
+"""
+
+from headwater.contract.capability import SinkCapabilities, SourceCapabilities
+from headwater.contract.format import Format
+from headwater.contract.log import (
+    Cursor,
+    Log,
+    LogBounds,
+    LogReader,
+    LogWriter,
+    SchemaHistory,
+    SegmentInfo,
+)
+from headwater.contract.observe import Clock, Metrics
+from headwater.contract.sink import Sink, WriteStatus
+from headwater.contract.source import (
+    Phase,
+    SnapshotProgress,
+    Source,
+    SourceBatch,
+    SourceIdentity,
+)
+from headwater.contract.transform import Transform
+
+__all__ = [
+    "Clock",
+    "Cursor",
+    "Format",
+    "Log",
+    "LogBounds",
+    "LogReader",
+    "LogWriter",
+    "Metrics",
+    "Phase",
+    "SchemaHistory",
+    "SegmentInfo",
+    "Sink",
+    "SinkCapabilities",
+    "SnapshotProgress",
+    "Source",
+    "SourceBatch",
+    "SourceCapabilities",
+    "SourceIdentity",
+    "Transform",
+    "WriteStatus",
+]

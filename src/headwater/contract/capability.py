@@ -1,0 +1,26 @@
+"""What a part can do, as data. Nobody asks a part for its name to find out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceCapabilities:
+    """What a source captures. Conformance suites exercise what is declared, and only that."""
+
+    snapshot: bool
+    resumable_snapshot: bool
+    before_image: bool
+    truncate: bool
+    schema_changes: bool
+    context: bool
+    exact_transactions: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkCapabilities:
+    """How a sink writes. `idempotent` means that a repeated write changes nothing."""
+
+    idempotent: bool
+    ordered: bool

@@ -1,0 +1,88 @@
+"""Source: turns a database's own record of changes into event batches and positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from headwater.contract.capability import SourceCapabilities
+from headwater.event import EventBatch, Position, TableSchema
+
+
+class Phase(Enum):
+    """Where the rows of a batch come from."""
+
+    SNAPSHOT = "snapshot"
+    STREAM = "stream"
+
+
+@dataclass(frozen=True, slots=True)
+class SourceIdentity:
+    """Which database this is. `uid` is part of every event id, so it must outlive restarts."""
+
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotProgress:
+    """How far the snapshot of one table is. `rows_total` is an estimate where counting is dear."""
+
+    table: str
+    rows_done: int
+    rows_total: int | None
+    done: bool
+
+
+@dataclass(frozen=True, slots=True)
+class SourceBatch:
+    """What one read gave: events and the position that a restart resumes from once they are kept.
+
+    `events` may be empty when only the position moved (filtered changes must not hold the source
+    back). A batch whose events do not close their transaction is a piece of a larger one; the log
+    keeps the pieces unseen until the closing one arrives (INV-7).
+    """
+
+    events: EventBatch
+    position: Position
+    schemas: tuple[TableSchema, ...] = ()
+    phase: Phase = Phase.STREAM
+    progress: SnapshotProgress | None = None
+
+
+class Source(Protocol):
+    """Captures committed changes. Single-threaded: one loop calls it.
+
+    Delivery: every committed change is read at least once; after a restart reading begins at the
+    resumed position, and the log's atomic append makes that exactly once in the log.
+    """
+
+    @property
+    def identity(self) -> SourceIdentity:
+        """The database's identity; valid after `open`."""
+        ...
+
+    @property
+    def capabilities(self) -> SourceCapabilities:
+        """What this source captures."""
+        ...
+
+    def open(self, resume: Position | None) -> None:
+        """Connect and stand at `resume`, or at the beginning of a snapshot when it is None.
+
+        Raises GapError where changes since `resume` are gone (INV-9).
+        """
+        ...
+
+    def read(self, max_events: int, timeout_s: float) -> SourceBatch | None:
+        """The next changes in commit order, or None if there were none within the time."""
+        ...
+
+    def confirm(self, position: Position) -> None:
+        """Everything up to `position` is durable in the log: the source may forget it (INV-2)."""
+        ...
+
+    def close(self) -> None:
+        """Release the connection. Safe to call twice."""
+        ...
