@@ -60,7 +60,9 @@ class Source(Protocol):
 
     @property
     def identity(self) -> SourceIdentity:
-        """The database's identity; valid after `open`."""
+        """The database's identity. Valid before `open`: the log that holds the resume position is
+        asked for by it, so a source that must connect to find it does so here.
+        """
         ...
 
     @property

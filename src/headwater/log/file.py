@@ -1,0 +1,158 @@
+"""SqliteLog: the door to a log file."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.contract import LogBounds, SourceIdentity
+from headwater.errors import StateError
+from headwater.log.check import Damage, damages
+from headwater.log.connection import connect, create, transaction, translated
+from headwater.log.cursor import CursorInfo, SqliteCursor
+from headwater.log.reader import SqliteLogReader
+from headwater.log.retention import RetentionPolicy, RetentionReport, retain
+from headwater.log.salvage import close_holes, salvage
+from headwater.log.writer import SqliteLogWriter
+
+
+@dataclass(frozen=True, slots=True)
+class LogInfo:
+    """What `headwater log info` shows."""
+
+    path: str
+    log_id: str
+    source: str | None
+    bounds: LogBounds
+    segments: int
+    payload_bytes: int
+    file_bytes: int
+    schemas: int
+    position: str | None
+    appended_at_ms: int
+    cursors: tuple[CursorInfo, ...]
+    holes: tuple[Damage, ...]
+
+
+class SqliteLog:
+    """A log in one SQLite file. Implements contract.Log.
+
+    Delivery: an append is durable when it returns, exactly once; readers see whole transactions in
+    commit order.
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        self.path = Path(path)
+
+    @classmethod
+    def create(cls, path: Path | str) -> SqliteLog:
+        """The log at `path`, made empty if there is none."""
+        create(Path(path))
+        return cls(path)
+
+    def writer(self, source: SourceIdentity) -> SqliteLogWriter:
+        """Take the log over for writing; made if there is none."""
+        create(self.path)
+        return SqliteLogWriter(self.path, source)
+
+    def reader(self) -> SqliteLogReader:
+        """A new reader."""
+        return SqliteLogReader(self.path)
+
+    def cursor(self, name: str, *, required: bool = False, start: int = 0) -> SqliteCursor:
+        """The cursor of that name; made at `start` if it is new."""
+        return SqliteCursor(self.path, name, required=required, start=start)
+
+    def info(self) -> LogInfo:
+        """Facts for people, in one consistent read."""
+        db = connect(self.path)
+        try:
+            with translated(self.path):
+                db.execute("BEGIN")
+                meta = dict(db.execute("SELECT key, value FROM meta").fetchall())
+                tail, head, position, appended = db.execute(
+                    "SELECT tail, head, position, appended_at_ms FROM state"
+                ).fetchone()
+                count, size = db.execute(
+                    "SELECT count(*), coalesce(sum(length(payload)), 0) FROM segment"
+                ).fetchone()
+                (schemas,) = db.execute("SELECT count(*) FROM schema_version").fetchone()
+                cursors = tuple(
+                    CursorInfo(name, acked, head - acked, bool(required), updated)
+                    for name, acked, required, updated in db.execute(
+                        "SELECT name, acked, required, updated_at_ms FROM cursor ORDER BY name"
+                    )
+                )
+                holes = tuple(
+                    Damage(*row)
+                    for row in db.execute("SELECT first_seq, last_seq, reason FROM hole")
+                )
+        finally:
+            db.close()
+        return LogInfo(
+            path=str(self.path),
+            log_id=meta["log_id"],
+            source=meta.get("source"),
+            bounds=LogBounds(tail, head),
+            segments=count,
+            payload_bytes=size,
+            file_bytes=self.path.stat().st_size,
+            schemas=schemas,
+            position=position,
+            appended_at_ms=appended,
+            cursors=cursors,
+            holes=holes,
+        )
+
+    def check(self) -> tuple[Damage, ...]:
+        """Read everything and report every damaged range; empty means sound."""
+        db = connect(self.path)
+        try:
+            with translated(self.path):
+                return tuple(damages(db))
+        finally:
+            db.close()
+
+    def salvage(self) -> tuple[Damage, ...]:
+        """Move everything sound into a new file; see salvage.py. No writer may be open."""
+        return salvage(self.path)
+
+    def close_holes(self, restored_by: int) -> int:
+        """Declare the holes restored by a snapshot that ends at `restored_by`."""
+        return close_holes(self.path, restored_by)
+
+    def retain(self, policy: RetentionPolicy) -> RetentionReport:
+        """Remove what the policy lets go and no required consumer still needs."""
+        db = connect(self.path)
+        try:
+            with translated(self.path):
+                return retain(db, policy, time.time_ns() // 1_000_000)
+        finally:
+            db.close()
+
+    def rewind(self, name: str, sequence: int) -> None:
+        """Set a cursor back on purpose: a person's decision, never a consumer's (INV-5)."""
+        db = connect(self.path)
+        try:
+            with translated(self.path), transaction(db):
+                tail, head = db.execute("SELECT tail, head FROM state").fetchone()
+                if not tail - 1 <= sequence <= head:
+                    raise StateError(
+                        "cursor-ahead", f"{sequence} is outside the log ({tail - 1} to {head})"
+                    )
+                moved = db.execute("UPDATE cursor SET acked = ? WHERE name = ?", (sequence, name))
+                if moved.rowcount != 1:
+                    raise StateError("cursor-unknown", f"no cursor {name!r}", where=str(self.path))
+        finally:
+            db.close()
+
+    def remove_cursor(self, name: str) -> None:
+        """Forget a consumer, so that it holds retention back no longer."""
+        db = connect(self.path)
+        try:
+            with translated(self.path), transaction(db):
+                if db.execute("DELETE FROM cursor WHERE name = ?", (name,)).rowcount != 1:
+                    raise StateError("cursor-unknown", f"no cursor {name!r}", where=str(self.path))
+        finally:
+            db.close()

@@ -1,0 +1,62 @@
+"""The tables of a log file and the version of their layout.
+
+A reader sees only sequence numbers up to `state.head`. Pieces of a transaction that is still open
+are stored beyond the head, and become visible by moving the head: one row, one commit (INV-7).
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x48574C47  # "HWLG": `file` and doctors can tell a log from any other database
+LAYOUT_VERSION = 1
+
+# A batch is written page by page into the write-ahead log, two system calls each: bigger pages make
+# big commits cheap and small ones a little dearer. benchmarks/log is where the choice was measured.
+PAGE_SIZE = 16384
+# Folding the write-ahead log back costs two fsyncs, whatever its size: every 64 MiB, not every 4.
+WAL_PAGES = 4096
+
+DDL = """
+CREATE TABLE meta (
+    key TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE state (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    epoch INTEGER NOT NULL,
+    tail INTEGER NOT NULL,
+    head INTEGER NOT NULL,
+    position TEXT,
+    appended_at_ms INTEGER NOT NULL
+);
+INSERT INTO state VALUES (1, 0, 1, 0, NULL, 0);
+
+CREATE TABLE segment (
+    first_seq INTEGER PRIMARY KEY,
+    last_seq INTEGER NOT NULL,
+    closes INTEGER NOT NULL,
+    max_ts_ms INTEGER NOT NULL,
+    checksum BLOB NOT NULL,
+    payload BLOB NOT NULL
+);
+
+CREATE TABLE schema_version (
+    schema_id INTEGER PRIMARY KEY,
+    first_seq INTEGER NOT NULL,
+    definition TEXT NOT NULL
+);
+
+CREATE TABLE cursor (
+    name TEXT PRIMARY KEY,
+    acked INTEGER NOT NULL,
+    required INTEGER NOT NULL,
+    updated_at_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE hole (
+    first_seq INTEGER PRIMARY KEY,
+    last_seq INTEGER NOT NULL,
+    reason TEXT NOT NULL,
+    restored_by INTEGER
+);
+"""

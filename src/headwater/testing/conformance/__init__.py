@@ -1,0 +1,1 @@
+"""Conformance suites: the promises of each contract as pytest classes to subclass."""

@@ -1,0 +1,198 @@
+"""MemoryLog: the whole promise of contract.Log in a page, without a disk.
+
+It is the oracle for tests of engines, and the log for people's own tests. `crash()` does to it what
+kill -9 does to a file: the open writer is fenced, pieces of an unfinished transaction are gone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import pyarrow.compute as pc
+
+from headwater.contract import LogBounds, SegmentInfo, SourceBatch, SourceIdentity
+from headwater.errors import ConfigError, FencedError, GapError, StateError
+from headwater.event import EventBatch, Position, TableSchema
+
+
+class MemoryLog:
+    """Implements contract.Log."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.stored: list[EventBatch] = []
+        self.head = 0
+        self.tail = 1
+        self.position: Position | None = None
+        self.epoch = 0
+        self.owner: SourceIdentity | None = None
+        self.writing = False
+        self.schemas: dict[int, tuple[int, TableSchema]] = {}
+        self.cursors: dict[str, int] = {}
+
+    def writer(self, source: SourceIdentity) -> MemoryLogWriter:
+        """Take the log over."""
+        with self.lock:
+            if self.writing:
+                raise FencedError("log-locked", "another writer is open")
+            if self.owner not in (None, source):
+                raise ConfigError("log-other-source", f"the log belongs to {self.owner}")
+            self.owner, self.writing, self.epoch = source, True, self.epoch + 1
+            return MemoryLogWriter(self, self.epoch)
+
+    def reader(self) -> MemoryLogReader:
+        """A new reader."""
+        return MemoryLogReader(self)
+
+    def cursor(self, name: str, *, required: bool = False, start: int = 0) -> MemoryCursor:
+        """The cursor of that name; made at `start`, kept inside the log, if it is new."""
+        del required
+        with self.lock:
+            self.cursors.setdefault(name, min(max(start, self.tail - 1), self.head))
+        return MemoryCursor(self, name)
+
+    def crash(self) -> None:
+        """End the writer as kill -9 would."""
+        with self.lock:
+            self.epoch += 1
+            self.writing = False
+
+    def truncate(self, tail: int) -> None:
+        """Let go everything before `tail`, as retention does."""
+        with self.lock:
+            self.tail = tail
+
+    def events(self) -> EventBatch:
+        """Everything visible, in one batch."""
+        with self.lock:
+            return EventBatch.concat(list(self.reader().read(self.tail - 1)))
+
+
+class MemoryLogWriter:
+    """Implements contract.LogWriter."""
+
+    def __init__(self, log: MemoryLog, epoch: int) -> None:
+        self._log = log
+        self._epoch = epoch
+        self._pieces: list[EventBatch] = []
+
+    @property
+    def position(self) -> Position | None:
+        """The durable source position."""
+        return self._log.position
+
+    @property
+    def head(self) -> int:
+        """The last visible sequence number."""
+        return self._log.head
+
+    def append(self, batch: SourceBatch) -> int:
+        """Keep a piece unseen, or make everything since the last border visible at once."""
+        with self._log.lock:
+            if self._log.epoch != self._epoch:
+                raise FencedError("log-fenced", "a newer writer has taken the log over")
+            next_sequence = self._log.head + sum(map(len, self._pieces)) + 1
+            if len(batch.events):
+                self._pieces.append(batch.events.with_sequence(next_sequence))
+            for schema in batch.schemas:
+                self._log.schemas.setdefault(schema.schema_id, (next_sequence, schema))
+            if batch.events.closes_transaction:
+                self._publish(batch.position)
+            return self._log.head
+
+    def _publish(self, position: Position) -> None:
+        self._log.stored += self._pieces
+        self._log.head += sum(map(len, self._pieces))
+        self._log.position = position
+        self._pieces = []
+
+    def close(self) -> None:
+        """Give the log free; unfinished pieces go with the writer."""
+        with self._log.lock:
+            if self._log.epoch == self._epoch:
+                self._log.writing = False
+                self._log.epoch += 1
+
+
+class MemoryLogReader:
+    """Implements contract.LogReader."""
+
+    def __init__(self, log: MemoryLog) -> None:
+        self._log = log
+
+    def bounds(self) -> LogBounds:
+        """What can be read now."""
+        with self._log.lock:
+            return LogBounds(self._log.tail, self._log.head)
+
+    def read(self, after: int, until: int | None = None) -> Iterator[EventBatch]:
+        """Stored batches of (after, until]."""
+        with self._log.lock:
+            end = self._log.head if until is None else until
+            if end > self._log.head:
+                raise GapError("log-behind", f"the log ends at {self._log.head}, before {end}")
+            if after < self._log.tail - 1 and after < end:
+                raise GapError("log-truncated", f"events before {self._log.tail} are gone")
+            stored = list(self._log.stored)
+        for batch in stored:
+            first = max(batch.first_sequence, after + 1)
+            last = min(batch.last_sequence, end)
+            if first <= last:
+                yield batch.slice(first - batch.first_sequence, last - first + 1)
+
+    def segments(self, after: int, until: int) -> tuple[SegmentInfo, ...]:
+        """The stored runs that hold the range."""
+        with self._log.lock:
+            return tuple(
+                SegmentInfo(
+                    batch.first_sequence,
+                    batch.last_sequence,
+                    batch.records.nbytes,
+                    batch.closes_transaction,
+                    int(pc.max(batch.column("ts_ms")).as_py()),
+                )
+                for batch in self._log.stored
+                if batch.last_sequence > after and batch.first_sequence <= until
+            )
+
+    def schema(self, schema_id: int) -> TableSchema:
+        """The version with this id."""
+        return self._log.schemas[schema_id][1]
+
+    def schemas(self) -> tuple[tuple[int, TableSchema], ...]:
+        """All versions, in order of first use."""
+        return tuple(sorted(self._log.schemas.values(), key=lambda entry: entry[0]))
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+class MemoryCursor:
+    """Implements contract.Cursor."""
+
+    def __init__(self, log: MemoryLog, name: str) -> None:
+        self._log = log
+        self._name = name
+
+    @property
+    def name(self) -> str:
+        """The consumer's name."""
+        return self._name
+
+    @property
+    def acked(self) -> int:
+        """The last acknowledged sequence number."""
+        return self._log.cursors[self._name]
+
+    def ack(self, sequence: int) -> None:
+        """Move forward; never back, never beyond the head (INV-1, INV-5)."""
+        with self._log.lock:
+            if sequence < self.acked:
+                raise StateError("cursor-backwards", f"{self._name!r} is at {self.acked}")
+            if sequence > self._log.head:
+                raise StateError("cursor-ahead", f"{sequence} is beyond the head")
+            self._log.cursors[self._name] = sequence
+
+    def close(self) -> None:
+        """Nothing to release."""
