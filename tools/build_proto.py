@@ -1,4 +1,4 @@
-"""Build hook: generate the protobuf module from our own definition in src/headwater/format/proto."""
+"""Build hook: generate the Protobuf module from our own definition in format/proto."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grpc_tools import protoc
 try:
     from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 except ModuleNotFoundError:  # run by hand, outside a build
-    BuildHookInterface = object  # type: ignore[assignment, misc]
+    BuildHookInterface = object
 
 ROOT = Path(__file__).resolve().parent.parent
 FORMAT = ROOT / "src" / "headwater" / "format"
@@ -28,7 +28,7 @@ def generate() -> None:
         sys.exit(f"protoc failed with status {status}")
 
 
-class ProtoBuildHook(BuildHookInterface):  # type: ignore[type-arg, misc]
+class ProtoBuildHook(BuildHookInterface):  # type: ignore[misc]  # untyped outside a build
     """Generates before hatchling collects the files of the wheel."""
 
     PLUGIN_NAME = "custom"

@@ -1,0 +1,1 @@
+"""How fast the log makes events durable, against a plain file that is fsynced as often."""
