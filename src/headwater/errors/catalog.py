@@ -154,6 +154,11 @@ _RUNTIME = _section(
         "Acknowledge at one of batch.borders(), or the whole batch.",
     ),
     (
+        "not-open",
+        "A capture or consumer was used before it was opened or after it was closed.",
+        "Use it inside its with statement.",
+    ),
+    (
         "ack-outside-batch",
         "The sequence number to acknowledge up to is not in the batch.",
         "Acknowledge at one of batch.borders(), or the whole batch.",
@@ -192,6 +197,31 @@ _SOURCE = _section(
         "Choose source.on_gap: resnapshot to read the tables again, or accept to go on.",
     ),
     (
+        "source-read-only",
+        "The source database cannot be written, and capture by triggers needs to.",
+        "Give this user write permission on the database file and its directory.",
+    ),
+    (
+        "source-not-a-database",
+        "The file is not a SQLite database.",
+        "Check the path in the source URL.",
+    ),
+    (
+        "source-corrupt",
+        "SQLite finds the source database damaged.",
+        "Repair or restore it first: sqlite3 FILE 'PRAGMA integrity_check'",
+    ),
+    (
+        "source-io",
+        "The operating system refused to read or write the source database.",
+        "Check the disk and the permissions, then start again.",
+    ),
+    (
+        "sqlite-drift",
+        "Tables changed since capture was installed, and it may not follow by itself.",
+        "Run: headwater setup sqlite URL, or allow it with source.install: true",
+    ),
+    (
         "sqlite-not-installed",
         "Change capture is not installed in this SQLite database.",
         "Install it with: headwater setup sqlite PATH",
@@ -221,7 +251,7 @@ _SOURCE = _section(
 _FORMAT = _section(
     (
         "format-bad-record",
-        "A record is not an event in the format that was asked for: cut, damaged or of another kind.",
+        "A record is not an event in this format: cut, damaged or of another kind.",
         "Check that the format matches the producer; the record's place and the reason are shown.",
     ),
     (
@@ -339,6 +369,31 @@ _APP = _section(
         "Choose another name, or say --force.",
     ),
     (
+        "file-unwritable",
+        "The file cannot be written.",
+        "Choose a directory that this user may write to.",
+    ),
+    (
+        "machine-python",
+        "This Python is too old.",
+        "Install Python 3.11 or newer.",
+    ),
+    (
+        "machine-sqlite",
+        "The SQLite library of this Python is too old.",
+        "Use a Python that was built with SQLite 3.37 or newer.",
+    ),
+    (
+        "machine-disk",
+        "Little disk space is left.",
+        "Free some space, or lower log.retention.",
+    ),
+    (
+        "log-open-to-others",
+        "The log holds row data and other users of this machine can read it.",
+        "chmod 600 the file.",
+    ),
+    (
         "tail-start",
         "The place to read from is not a place in the log.",
         "Use --from earliest, --from latest or --from SEQUENCE.",
@@ -352,6 +407,11 @@ _APP = _section(
         "verify-differs",
         "A target table does not equal its source table.",
         "headwater verify FILE lists the differing keys; headwater tail FILE --key KEY shows one.",
+    ),
+    (
+        "verify-undecidable",
+        "An event does not carry the whole row, so it cannot be replayed for the comparison.",
+        "Let the target catch up (headwater run FILE --once), then verify again.",
     ),
     (
         "verify-timeout",

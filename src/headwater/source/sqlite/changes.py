@@ -1,0 +1,132 @@
+"""Reading the change table: ordered rows whose images SQLite has already written as JSON."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from headwater.event import Operation, TableSchema
+from headwater.source.sqlite.image import image_sql
+from headwater.source.sqlite.layout import (
+    CHANGE,
+    OP_CONTEXT,
+    OP_DELETE,
+    OP_INSERT,
+    OP_UPDATE,
+    new_columns,
+    old_columns,
+)
+
+_OPERATION = (
+    f"CASE op WHEN '{OP_INSERT}' THEN {int(Operation.INSERT)} "
+    f"WHEN '{OP_UPDATE}' THEN {int(Operation.UPDATE)} "
+    f"WHEN '{OP_DELETE}' THEN {int(Operation.DELETE)} END"
+)
+
+
+def newest(connection: sqlite3.Connection) -> int:
+    """The newest committed change, 0 before the first."""
+    (change_id,) = connection.execute(f"SELECT ifnull(max(change_id), 0) FROM {CHANGE}").fetchone()
+    return int(change_id)
+
+
+def oldest_after(connection: sqlite3.Connection, change_id: int) -> int | None:
+    """The next change that is still there."""
+    (found,) = connection.execute(
+        f"SELECT min(change_id) FROM {CHANGE} WHERE change_id > ?", (change_id,)
+    ).fetchone()
+    return None if found is None else int(found)
+
+
+def end_of_piece(connection: sqlite3.Connection, after: int, until: int, limit: int) -> int:
+    """The last change of the next `limit` ones in (after, until]."""
+    row = connection.execute(
+        f"SELECT change_id FROM {CHANGE} WHERE change_id > ? AND change_id <= ?"
+        " ORDER BY change_id LIMIT 1 OFFSET ?",
+        (after, until, limit - 1),
+    ).fetchone()
+    return until if row is None else int(row[0])
+
+
+class ChangeReader:
+    """Reads ranges of changes, with the context that was in force at each."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+        self._context: str | None = None
+
+    def forget_context(self) -> None:
+        """A group has ended, and with it every transaction: no context goes further."""
+        self._context = None
+
+    def read(
+        self, after: int, until: int, schemas: Mapping[int, TableSchema]
+    ) -> list[tuple[Any, ...]]:
+        """Rows (change_id, capture_no, op, ts_ms, before, after, context) in (after, until].
+
+        Changes of tables that are not in `schemas` are left out.
+        """
+        involved = [
+            int(number)
+            for (number,) in self._connection.execute(
+                f"SELECT DISTINCT capture_no FROM {CHANGE} WHERE change_id > ? AND change_id <= ?"
+                " AND capture_no IS NOT NULL",
+                (after, until),
+            )
+            if number in schemas
+        ]
+        known = {number: schemas[number] for number in sorted(involved)}
+        try:
+            rows = self._fetch(after, until, known, careful=False)
+            utf8_or_raise(rows)
+        except pa.ArrowInvalid:
+            rows = self._fetch(after, until, known, careful=True)
+        return self._without_markers(rows)
+
+    def _fetch(
+        self, after: int, until: int, schemas: Mapping[int, TableSchema], *, careful: bool
+    ) -> list[tuple[Any, ...]]:
+        wanted = ", ".join(map(str, schemas))
+        before = _images(schemas, old_columns, careful=careful)
+        after_image = _images(schemas, new_columns, careful=careful)
+        return self._connection.execute(
+            f"SELECT change_id, capture_no, {_OPERATION}, ts_ms,"
+            f" CASE WHEN op IN ('{OP_UPDATE}', '{OP_DELETE}') THEN CAST({before} AS BLOB) END,"
+            f" CASE WHEN op IN ('{OP_UPDATE}', '{OP_INSERT}') THEN CAST({after_image} AS BLOB) END,"
+            f" CASE WHEN op = '{OP_CONTEXT}' THEN n1 END"
+            f" FROM {CHANGE} WHERE change_id > ? AND change_id <= ?"
+            f" AND (capture_no IN ({wanted}) OR op = '{OP_CONTEXT}') ORDER BY change_id",
+            (after, until),
+        ).fetchall()
+
+    def _without_markers(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+        """Take the context markers out and put their text on the changes that follow them."""
+        if self._context is None and all(row[2] is not None for row in rows):
+            return rows
+        marked = []
+        for row in rows:
+            if row[2] is None:
+                self._context = row[6]
+            else:
+                marked.append((*row[:6], self._context))
+        return marked
+
+
+def utf8_or_raise(rows: list[tuple[Any, ...]]) -> None:
+    """ArrowInvalid if an image is not UTF-8 (an application may store anything as text)."""
+    for place in (4, 5):
+        pa.array([row[place] for row in rows], pa.binary()).cast(pa.string())
+
+
+def _images(schemas: Mapping[int, TableSchema], columns: Any, *, careful: bool) -> str:
+    if not schemas:
+        return "NULL"
+    cases = []
+    for number, schema in schemas.items():
+        typed = [(column.name, column.type) for column in schema.columns]
+        expression = image_sql(typed, columns(len(typed)), careful=careful)
+        cases.append(f"WHEN {number} THEN {expression}")
+    return f"CASE capture_no {' '.join(cases)} END"

@@ -1,0 +1,329 @@
+"""SqliteSource: the loop's view of a SQLite database."""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections import deque
+from dataclasses import dataclass, replace
+
+from headwater.contract import (
+    Phase,
+    SnapshotProgress,
+    SourceBatch,
+    SourceCapabilities,
+    SourceIdentity,
+)
+from headwater.errors import ConfigError, GapError, StateError
+from headwater.event import EventBatch, Position
+from headwater.failpoint import failpoint
+from headwater.source.sqlite import changes, notices
+from headwater.source.sqlite.catalog import Catalog, require_tables
+from headwater.source.sqlite.config import OnGap, SqliteSourceConfig
+from headwater.source.sqlite.connect import connect, snapshot, translated
+from headwater.source.sqlite.events import (
+    SOURCE_NAME,
+    Chunk,
+    Group,
+    change_batch,
+    snapshot_batch,
+)
+from headwater.source.sqlite.generation import Generation, Trust, read_installed
+from headwater.source.sqlite.install import install
+from headwater.source.sqlite.introspect import introspect
+from headwater.source.sqlite.place import PendingTable, Place
+from headwater.source.sqlite.prune import Pruner
+from headwater.source.sqlite.snapshot import count_rows, read_chunk
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A commit group that is being read: everything that was newly visible in one look."""
+
+    until: int
+    tx_id: int
+    events: int
+
+
+class SqliteSource:
+    """Captures a SQLite database that any process writes. Implements contract.Source.
+
+    Delivery: every committed change of the captured tables, in commit order, at least once; the
+    log's atomic append makes it exactly once. SQLite tells no trigger where a transaction ends, so
+    what became visible between two looks is one group: a transaction is never split, and several
+    small ones may share a group.
+    """
+
+    def __init__(self, config: SqliteSourceConfig) -> None:
+        self._config = config
+        self._connection: sqlite3.Connection | None = None
+        self._identity: SourceIdentity | None = None
+        self._queue: deque[SourceBatch] = deque()
+        self._group: _Open | None = None
+        self._place = Place(0, 0)
+
+    @property
+    def capabilities(self) -> SourceCapabilities:
+        """What SQLite's triggers can see."""
+        return SourceCapabilities(
+            snapshot=True,
+            resumable_snapshot=True,
+            before_image=True,
+            truncate=False,
+            schema_changes=True,
+            context=True,
+            exact_transactions=False,
+        )
+
+    @property
+    def identity(self) -> SourceIdentity:
+        """The identity that was given to the database when capture was installed in it."""
+        if self._identity is None:
+            connection = connect(self._config.path, self._config.busy_timeout_s)
+            try:
+                with translated(self._config.path):
+                    self._identity = self._prepare(connection)
+            finally:
+                connection.close()
+        return self._identity
+
+    def _prepare(self, connection: sqlite3.Connection) -> SourceIdentity:
+        wanted = require_tables(connection, introspect(connection), self._config)
+        if self._config.install:
+            install(connection, wanted)
+        installed = read_installed(connection)
+        if installed is None:
+            raise ConfigError(
+                "sqlite-not-installed", "capture is not installed", where=str(self._config.path)
+            )
+        return SourceIdentity(SOURCE_NAME, installed.source_id)
+
+    def open(self, resume: Position | None) -> None:
+        """Stand at `resume`; a gap since then is met with the chosen policy (INV-9)."""
+        self.close()
+        path = self._config.path
+        self._uid = self.identity.uid
+        self._connection = connect(path, self._config.busy_timeout_s)
+        self._reader = changes.ChangeReader(self._connection)
+        self._pruner = Pruner(self._connection)
+        with translated(path), snapshot(self._connection):
+            self._catalog = Catalog.read(self._connection, self._config)
+            self._cookie = self._catalog.database.schema_cookie
+            if resume is None:
+                self._place = self._fresh(self._config.snapshot)
+            else:
+                self._place = Place.decode(resume)
+                self._check_gap()
+        failpoint("source.sqlite.opened")
+
+    def _fresh(self, with_rows: bool) -> Place:  # noqa: FBT001 - a private step of open
+        """The beginning: every wanted table's rows, then the changes from now on."""
+        tables = self._catalog.active() if with_rows else ()
+        return Place(
+            change_id=changes.newest(self._db),
+            generation=self._catalog.newest_generation,
+            snapshot_id=f"{_now_ms():x}",
+            pending=tuple(PendingTable(generation.capture_no) for generation in tables),
+        )
+
+    def _check_gap(self) -> None:
+        newest = changes.newest(self._db)
+        following = changes.oldest_after(self._db, self._place.change_id)
+        if newest < self._place.change_id:
+            self._gap(
+                f"the database ends at change {newest}, before change {self._place.change_id} that "
+                "the log holds: it was replaced or restored"
+            )
+        elif following is not None and following > self._place.change_id + 1:
+            self._gap(f"changes {self._place.change_id + 1} to {following - 1} are gone")
+
+    def _gap(self, reason: str) -> None:
+        match self._config.on_gap:
+            case OnGap.HALT:
+                raise GapError("source-gap", reason, where=str(self._config.path))
+            case OnGap.ACCEPT:
+                self._place = self._fresh(with_rows=False)
+            case OnGap.RESNAPSHOT:
+                self._place = self._fresh(with_rows=True)
+                schemas = [self._catalog.schemas[g.capture_no] for g in self._catalog.active()]
+                restart = f"restart:{self._place.snapshot_id}"
+                events = notices.truncates(self._uid, schemas, restart, _now_ms())
+                self._queue.append(SourceBatch(events, self._place.encode(), tuple(schemas)))
+
+    @property
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            raise StateError("lifecycle-transition", "the source is not open")
+        return self._connection
+
+    def read(self, max_events: int, timeout_s: float) -> SourceBatch | None:
+        """The next changes or snapshot rows; waits for them until the time is over."""
+        deadline = time.monotonic() + timeout_s
+        while True:
+            if self._queue:
+                return self._queue.popleft()
+            with translated(self._config.path):
+                self._look(max_events)
+            remaining = deadline - time.monotonic()
+            if not self._queue:
+                if remaining <= 0:
+                    return None
+                time.sleep(min(self._config.poll_interval_s, remaining))
+
+    def _look(self, max_events: int) -> None:
+        """One look at the database: whatever it shows goes to the queue, in order."""
+        with snapshot(self._db):
+            stale = self._notice_schema()
+            newest = changes.newest(self._db)
+            coming = self._catalog.next_generation(self._place.generation)
+            until = newest if coming is None else min(newest, coming.created_change_id)
+            if self._group is None and until > self._place.change_id:
+                self._group = _Open(until, self._place.change_id + 1, 0)
+            if self._group is not None:
+                self._read_piece(max_events)
+            failpoint("source.sqlite.changes_read")
+            if self._group is None:
+                if coming is not None and self._place.change_id >= coming.created_change_id:
+                    self._adopt(coming)
+                elif self._place.pending and not stale and self._place.change_id == newest:
+                    self._read_chunk()
+        if stale and self._group is None and not self._queue:
+            self._renew()
+
+    def _read_piece(self, max_events: int) -> None:
+        """The next part of the open group; the last part closes it (INV-7)."""
+        group = self._group
+        if group is None:
+            return
+        end = changes.end_of_piece(self._db, self._place.change_id, group.until, max_events)
+        closes = end == group.until
+        rows = self._reader.read(self._place.change_id, end, self._catalog.schemas)
+        total = len(rows) if closes and group.events == 0 else None
+        events = change_batch(
+            self._uid,
+            rows,
+            self._catalog.schemas,
+            Group(group.tx_id, group.events, total),
+            closes_transaction=closes,
+        )
+        used = tuple(self._catalog.schemas[number] for number in {row[1] for row in rows})
+        self._place = replace(self._place, change_id=end)
+        self._group = None if closes else replace(group, events=group.events + len(rows))
+        if closes:
+            self._reader.forget_context()
+        self._queue.append(SourceBatch(events, self._place.encode(), used))
+
+    def _read_chunk(self) -> None:
+        """The next rows of the first pending table, as they stand at this look."""
+        pending = self._place.pending[0]
+        generation = self._catalog.generation(pending.capture_no)
+        table = None if generation is None else self._catalog.table(generation)
+        if generation is None or table is None or generation.retired_change_id is not None:
+            # The table was renewed or dropped meanwhile; its new generation brings its own rows.
+            self._place = self._place.with_first(None)
+            self._queue.append(SourceBatch(EventBatch.concat([]), self._place.encode()))
+            return
+        if pending.after is None:
+            pending = replace(pending, rows_total=count_rows(self._db, table))
+        schema = self._catalog.schemas[pending.capture_no]
+        rows = read_chunk(self._db, table, schema, pending, self._config.chunk_rows)
+        failpoint("source.sqlite.chunk_read")
+        chunk = Chunk(
+            snapshot_id=self._place.snapshot_id,
+            chunk_index=self._place.chunk_index,
+            first_row=pending.rows_done,
+            is_last=rows.next is None and len(self._place.pending) == 1,
+            ts_ms=_now_ms(),
+        )
+        events = snapshot_batch(self._uid, rows.images, schema, pending.capture_no, chunk)
+        done = pending.rows_done + len(rows.images)
+        self._place = self._place.with_first(rows.next)
+        self._queue.append(
+            SourceBatch(
+                events,
+                self._place.encode(),
+                (schema,),
+                Phase.SNAPSHOT,
+                SnapshotProgress(table.name, done, pending.rows_total, done=rows.next is None),
+            )
+        )
+
+    def _notice_schema(self) -> bool:
+        """Whether the schema has moved in a way that capture must follow."""
+        (cookie,) = self._db.execute("PRAGMA main.schema_version").fetchone()
+        if cookie == self._cookie:
+            return False
+        self._catalog = Catalog.read(self._db, self._config)
+        if self._catalog.drifted() or self._catalog.uncaptured(self._db, self._config):
+            return True
+        self._cookie = cookie
+        if self._place.pending and self._place.pending[0].after is not None:
+            # VACUUM changes the cookie, and may number the rows of a table anew.
+            first = replace(self._place.pending[0], after=None, rows_done=0)
+            self._place = replace(self._place, pending=(first, *self._place.pending[1:]))
+        return False
+
+    def _renew(self) -> None:
+        """Follow the schema: new triggers where tables changed or came."""
+        if not self._config.install:
+            found = ", ".join(
+                f"{each.table}: {each.kind.value}" for each in self._catalog.drifted()
+            )
+            raise ConfigError(
+                "sqlite-drift",
+                f"the schema moved away from the installed capture: {found or 'new tables'}",
+                where=str(self._config.path),
+            )
+        install(self._db, self._catalog.uncaptured(self._db, self._config))
+        failpoint("source.sqlite.renewed")
+        with snapshot(self._db):
+            self._catalog = Catalog.read(self._db, self._config)
+            self._cookie = self._catalog.database.schema_cookie
+
+    def _adopt(self, generation: Generation) -> None:
+        """Begin to use a new generation: tell its shape, and read its rows where need be."""
+        self._place = replace(self._place, generation=generation.capture_no)
+        schema = self._catalog.schemas.get(generation.capture_no)
+        if schema is None or generation.retired_change_id is not None:
+            self._queue.append(SourceBatch(EventBatch.concat([]), self._place.encode()))
+            return
+        broken = generation.trust is Trust.BROKEN
+        if broken and self._config.on_gap is OnGap.HALT:
+            raise GapError(
+                "source-gap",
+                f"table {generation.table!r} was rebuilt or went unwatched: changes are missing",
+                where=str(self._config.path),
+            )
+        statement = notices.statement_of(self._db, generation.table)
+        told = [notices.schema_change(self._uid, generation, schema, statement, _now_ms())]
+        if broken and self._config.on_gap is OnGap.RESNAPSHOT:
+            reason = f"rebuilt:{generation.capture_no}"
+            told.append(notices.truncates(self._uid, [schema], reason, _now_ms()))
+        if not broken or self._config.on_gap is OnGap.RESNAPSHOT:
+            self._add_pending(generation)
+        events = EventBatch.concat(told)
+        self._queue.append(SourceBatch(events, self._place.encode(), (schema,)))
+
+    def _add_pending(self, generation: Generation) -> None:
+        fresh_id = self._place.snapshot_id if self._place.pending else f"{_now_ms():x}"
+        chunk = self._place.chunk_index if self._place.pending else 0
+        pending = (*self._place.pending, PendingTable(generation.capture_no))
+        self._place = replace(self._place, pending=pending, snapshot_id=fresh_id, chunk_index=chunk)
+
+    def confirm(self, position: Position) -> None:
+        """Forget changes that the log holds (INV-2)."""
+        with translated(self._config.path):
+            self._pruner.confirm(Place.decode(position).change_id)
+
+    def close(self) -> None:
+        """Release the connection; what was read and not confirmed is read again."""
+        if self._connection is not None:
+            self._pruner.finish()
+            self._connection.close()
+            self._connection = None
+        self._queue.clear()
+        self._group = None
+
+
+def _now_ms() -> int:
+    return time.time_ns() // 1_000_000
