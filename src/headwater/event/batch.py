@@ -102,7 +102,7 @@ class EventBatch:
         """A run of events, without a copy; knows whether its end is a transaction border."""
         part = self.records.slice(start, length)
         end = start + part.num_rows
-        closes = end > 0 and bool(self.ends_transaction()[end - 1])
+        closes = end == 0 or bool(self.ends_transaction()[end - 1])
         return EventBatch(part, closes)
 
     def filter(self, mask: pa.Array) -> EventBatch:
@@ -114,6 +114,7 @@ class EventBatch:
         count = len(self)
         transaction = self.column("transaction")
         ends = np.ones(count, dtype=np.bool_)
+        ends[-1:] = self.closes_transaction
         if transaction.null_count == count:
             return ends
         ids = transaction.field("tx_id").to_numpy(zero_copy_only=False)
@@ -121,7 +122,6 @@ class EventBatch:
         inside = transaction.is_valid().to_numpy(zero_copy_only=False)
         same = (ids[:-1] == ids[1:]) & (indexes[1:] == indexes[:-1] + 1)
         ends[:-1] = ~(same & inside[:-1] & inside[1:])
-        ends[-1] = self.closes_transaction
         return ends
 
     def borders(self) -> npt.NDArray[np.int64]:

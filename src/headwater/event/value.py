@@ -87,7 +87,10 @@ def encode_row(row: Mapping[str, object]) -> str:
 
 def decode_row(text: str | bytes) -> dict[str, Any]:
     """A row image as a dict; integers stay exact at any size."""
-    row = json.loads(text)
+    try:
+        row = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise DataError("event-invalid", f"a row image is not JSON: {exc}") from exc
     if not isinstance(row, dict):
         raise DataError("event-invalid", "a row image is a JSON object", where=str(text)[:80])
     return row
@@ -99,7 +102,7 @@ def to_python(value: Any, logical: LogicalType) -> Any:
         return None
     try:
         return _typed(value, logical)
-    except (ValueError, TypeError, ArithmeticError) as exc:
+    except (ValueError, TypeError, ArithmeticError, LookupError, AttributeError) as exc:
         raise DataError(
             "value-mistyped", f"{value!r} is not a {logical}", hint="declare the column dynamic"
         ) from exc

@@ -1,0 +1,9 @@
+"""The test kit: public, so that people test their own sources, sinks and pipelines with ours.
+
+- clock.py: time that a test owns. memory.py: a log without a disk.
+- scripted.py, script.py: a source, sinks and metrics that do what a test wrote down.
+- builders.py, strategies.py: valid events, by hand and by hypothesis.
+- conformance/: a pytest suite per contract; subclass it and say how your part is made.
+
+Production code never imports this room. May import: contract, event, errors.
+"""

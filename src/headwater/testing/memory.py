@@ -121,6 +121,11 @@ class MemoryLogReader:
     def __init__(self, log: MemoryLog) -> None:
         self._log = log
 
+    @property
+    def log_id(self) -> str:
+        """The log's own identity."""
+        return f"memory-{id(self._log)}"
+
     def bounds(self) -> LogBounds:
         """What can be read now."""
         with self._log.lock:

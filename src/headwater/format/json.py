@@ -1,0 +1,89 @@
+"""`headwater-json`: the envelope as one JSON object per event.
+
+Members stand in the envelope's order, nulls are written, and the two lists of unavailable columns
+are left out when empty: byte for byte what the envelope's first producer writes, row images aside.
+Those keep their column order unless `sort_row_keys` asks for that producer's sorted maps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from headwater.event import ENVELOPE_VERSION, EventBatch
+from headwater.format.columns import bad_record, check_ranges
+from headwater.format.image import sorted_images
+from headwater.format.json_reader import AFTER, BEFORE, split, to_columns
+from headwater.format.json_writer import (
+    boolean,
+    join,
+    operation,
+    optional,
+    quoted,
+    snapshot,
+    string_list,
+    transaction,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JsonFormat:
+    """Reads and writes the JSON envelope. Unknown members are skipped; each record is one line."""
+
+    sort_row_keys: bool = False
+
+    @property
+    def name(self) -> str:
+        """`headwater-json`."""
+        return "headwater-json"
+
+    @property
+    def content_type(self) -> str:
+        """The media type of one record."""
+        return "application/json"
+
+    def encode(self, batch: EventBatch) -> Sequence[bytes]:
+        """One line of UTF-8 per event, composed column by column."""
+        check_ranges(batch, {})
+        column = batch.column
+        text = join(
+            BEFORE, self._images(column("before")),
+            AFTER, self._images(column("after")),
+            ',"op":', operation(column("op")),
+            ',"source":{"source_name":', quoted(column("source_name")),
+            ',"offset":', quoted(column("offset")),
+            ',"timestamp":', column("source_ts_ms"),
+            '},"ts":', column("ts_ms"),
+            ',"schema":', quoted(column("table_schema")),
+            ',"table":', quoted(column("table_name")),
+            ',"primary_key":', string_list(column("primary_key")),
+            ',"snapshot":', snapshot(column("snapshot")),
+            ',"transaction":', transaction(column("transaction")),
+            f',"envelope_version":{ENVELOPE_VERSION},"before_is_key_only":',
+            boolean(column("before_is_key_only")),
+            optional("unavailable_columns", column("unavailable_columns")),
+            optional("before_unavailable_columns", column("before_unavailable_columns")),
+            "}",
+        )  # fmt: skip
+        records: list[bytes] = text.cast(pa.large_binary()).to_pylist()
+        return records
+
+    def decode(self, records: Iterable[bytes]) -> EventBatch:
+        """The events; a record that is no envelope of version 1 is a DataError with its index."""
+        befores, afters, rows = [], [], []
+        for index, record in enumerate(records):
+            try:
+                before, after, row = split(str(record, "utf-8"))
+            except ValueError as exc:
+                raise bad_record(index, f"not an envelope in JSON: {exc}") from exc
+            befores.append(before)
+            afters.append(after)
+            rows.append(row)
+        return to_columns(befores, afters, rows).to_batch()
+
+    def _images(self, images: pa.Array) -> pa.Array:
+        if not self.sort_row_keys:
+            return images
+        return pa.array(sorted_images(images.to_pylist()), pa.string())
