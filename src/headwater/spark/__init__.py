@@ -1,0 +1,10 @@
+"""Spark: the log as a data source, and tables that follow it. The only room with pyspark.
+
+- datasource.py: `format("headwater")`, streaming and batch; frame.py: an event batch as Spark rows.
+- session.py, jars.py: a quiet session with the right jars.
+- columns.py (logical types to columns), latest.py (one row per key), delta.py and parquet.py (what
+  is done to a table), mirror.py (a micro-batch to its tables), query.py (the running stream).
+
+Holds: INV-10 (only available columns are written), exactly once per table and batch.
+May import: deliver, contract, event, errors, failpoint.
+"""

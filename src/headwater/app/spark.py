@@ -1,0 +1,131 @@
+"""Spark over the embedded log: the data source bound to SqliteLog, and a mirror in a few words.
+
+In a session of your own, `register(spark)` makes `spark.readStream.format("headwater")` work; with
+the package installed on the cluster Spark also finds it by itself through `pyspark_headwater`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pyspark.sql import SparkSession
+
+from headwater.contract import Cursor, LogReader
+from headwater.errors import ConfigError, HeadwaterError, MachineError
+from headwater.log import SqliteLog
+from headwater.spark.datasource import LogDataSource
+from headwater.spark.mirror import Apply, Mirror
+from headwater.spark.parquet import AppendLog
+from headwater.spark.query import RunningStream, StreamPlan, start
+from headwater.spark.session import local_session
+
+TableFormat = Literal["delta", "parquet"]
+
+
+class SqliteLogOpener:
+    """Opens logs by path, in the driver and in every worker."""
+
+    def reader(self, path: str) -> LogReader:
+        """A reader of the log."""
+        return SqliteLog(path).reader()
+
+    def cursor(self, path: str, name: str) -> Cursor:
+        """The consumer's cursor; required, because Spark may replay what it has not committed."""
+        return SqliteLog(path).cursor(name, required=True)
+
+
+class HeadwaterDataSource(LogDataSource):
+    """`format("headwater")` over the embedded log."""
+
+    opener = SqliteLogOpener()
+
+
+def register(session: SparkSession) -> None:
+    """Make `format("headwater")` known to the session."""
+    session.dataSource.register(HeadwaterDataSource)
+
+
+@dataclass(frozen=True, slots=True)
+class TableJob:
+    """Apply a log to tables below `target`; `interval_s` None catches up once and ends."""
+
+    log_path: Path
+    target: str
+    table_format: TableFormat = "delta"
+    consumer: str = "spark"
+    tables: tuple[str, ...] = ()
+    interval_s: float | None = None
+    max_events: int | None = 200_000
+
+    @property
+    def checkpoint(self) -> str:
+        """Spark's own place, beside the tables; it can be lost, because the tables know theirs."""
+        return f"{self.target.rstrip('/')}/_headwater/checkpoint-{self.consumer}"
+
+    def start(self, session: SparkSession) -> RunningStream:
+        """Start the stream in the session."""
+        register(session)
+        plan = StreamPlan(
+            log_path=str(self.log_path),
+            checkpoint=self.checkpoint,
+            consumer=self.consumer,
+            tables=self.tables,
+            max_events=self.max_events,
+            interval_s=self.interval_s,
+        )
+        return start(session, plan, self._apply())
+
+    def _apply(self) -> Apply:
+        reader = SqliteLog(self.log_path).reader()
+        match self.table_format:
+            case "delta":
+                return Mirror(self.target, reader, reader.log_id)
+            case "parquet":
+                return AppendLog(self.target, reader)
+
+    def run_once(self, session: SparkSession) -> int:
+        """Apply everything in the log now and move the cursor; returns the sequence reached.
+
+        Spark commits a batch only when it plans the next one, so the last batch's commit never
+        comes. The query has ended well and its tables are written: the cursor may follow.
+        """
+        stream = self.start(session)
+        stream.wait()
+        cursor = SqliteLog(self.log_path).cursor(self.consumer, required=True)
+        try:
+            if stream.sequence > cursor.acked:
+                cursor.ack(stream.sequence)
+            return cursor.acked
+        finally:
+            cursor.close()
+
+
+@contextmanager
+def spark_session(
+    table_format: TableFormat = "delta", master: str = "local[2]"
+) -> Iterator[SparkSession]:
+    """A quiet local session that ends with the block; another master gets a plain session."""
+    if not master.startswith("local"):
+        raise ConfigError(
+            "spark-master",
+            f"this process starts only local sessions, not {master}",
+            hint="submit the job with spark-submit and call TableJob(...).start(spark)",
+        )
+    cores = master.removeprefix("local").strip("[]") or "1"
+    try:
+        session = local_session(
+            delta=table_format == "delta", cores=2 if cores == "*" else int(cores)
+        )
+    except HeadwaterError:
+        raise
+    except Exception as exc:
+        raise MachineError("spark-start", f"Spark's JVM did not start: {exc}") from exc
+    try:
+        register(session)
+        yield session
+    finally:
+        session.stop()

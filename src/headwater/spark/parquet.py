@@ -1,0 +1,63 @@
+"""Parquet: an append log per table. It needs no jar, and Parquet has no MERGE."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame, SparkSession, Window
+from pyspark.sql import functions as f
+
+from headwater.contract import SchemaHistory
+from headwater.errors import HeadwaterError
+from headwater.failpoint import failpoint
+from headwater.spark.columns import SEQUENCE
+from headwater.spark.latest import DELETED, MISSING, PARTIAL, SEQ, row_changes
+from headwater.spark.mirror import classified, tables_of
+from headwater.spark.target import table_path
+
+DELETE_FLAG = "_headwater_deleted"
+_BATCH = "headwater_until"
+
+
+@dataclass(frozen=True, slots=True)
+class AppendLog:
+    """Appends every change, typed, to a folder per table.
+
+    Delivery: exactly once per batch: a batch has a folder of its own, named by its last sequence
+    number, and writing it again replaces it.
+    """
+
+    target: str
+    history: SchemaHistory
+
+    def __call__(self, frame: DataFrame, batch_id: int) -> None:
+        """Append one micro-batch."""
+        del batch_id
+        failpoint("spark.batch.begin")
+        frame.persist()
+        try:
+            until = frame.agg(f.max("sequence_number")).first()
+            for changes in tables_of(frame, self.history):
+                folder = table_path(self.target, changes.schema.table)
+                rows = row_changes(frame, changes, 0).drop(MISSING, PARTIAL)
+                named = rows.withColumnsRenamed({SEQ: SEQUENCE, DELETED: DELETE_FLAG})
+                try:
+                    failpoint("spark.table.before_write")
+                    path = f"{folder}/{_BATCH}={until[0] if until else 0}"
+                    named.coalesce(1).write.mode("overwrite").parquet(path)
+                except HeadwaterError:
+                    raise
+                except Exception as exc:
+                    raise classified(exc, changes.table) from exc
+        finally:
+            frame.unpersist()
+        failpoint("spark.batch.end")
+
+
+def current_rows(session: SparkSession, path: str, key: tuple[str, ...]) -> DataFrame:
+    """The table as it stands after the appended changes: the last change of each key."""
+    changes = session.read.option("mergeSchema", "true").parquet(path)
+    newest = Window.partitionBy(*map(f.col, key)).orderBy(f.col(SEQUENCE).desc(), DELETE_FLAG)
+    ranked = changes.withColumn("__place", f.row_number().over(newest))
+    last = ranked.where((f.col("__place") == 1) & ~f.col(DELETE_FLAG))
+    return last.drop("__place", DELETE_FLAG, _BATCH)

@@ -1,0 +1,108 @@
+"""The running stream: from the log through an `Apply`, with errors that keep their code."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headwater.errors import CATALOG, StateError
+from headwater.spark.datasource import NAME
+from headwater.spark.mirror import Apply
+
+_CODED = re.compile(r"\[([a-z0-9-]+)\] ([^\n]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPlan:
+    """What to read, where Spark keeps its place, and when to run."""
+
+    log_path: str
+    checkpoint: str
+    consumer: str = "spark"
+    tables: tuple[str, ...] = ()
+    max_events: int | None = 200_000
+    interval_s: float | None = None
+
+
+class RunningStream:
+    """A started query. `wait` returns when it ends and raises what ended it."""
+
+    def __init__(self, query: StreamingQuery, failed: list[BaseException]) -> None:
+        self._query = query
+        self._failed = failed
+
+    @property
+    def active(self) -> bool:
+        """Whether it still runs."""
+        return self._query.isActive
+
+    @property
+    def sequence(self) -> int:
+        """The end of the last finished micro-batch, 0 before the first."""
+        progress = self._query.lastProgress
+        if not progress:
+            return 0
+        return int(json.loads(progress["sources"][0]["endOffset"])["sequence"])
+
+    def drain(self) -> None:
+        """Return when everything that is in the log now has been applied."""
+        self._guarded(self._query.processAllAvailable)
+
+    def wait(self, timeout_s: int | None = None) -> bool:
+        """Whether the query has ended within the time."""
+        return bool(self._guarded(lambda: self._query.awaitTermination(timeout_s)))
+
+    def stop(self) -> None:
+        """End the query after the batch in hand."""
+        self._query.stop()
+
+    def _guarded(self, call: Callable[[], object]) -> object:
+        try:
+            return call()
+        except PySparkException as exc:
+            raise self._cause(exc) from exc
+
+    def _cause(self, exc: PySparkException) -> BaseException:
+        """The coded error behind Spark's: kept by us, or written in the worker's message."""
+        if self._failed:
+            return self._failed[0]
+        for code, message in _CODED.findall(str(exc)):
+            if code in CATALOG:
+                return StateError(code, message)
+        return exc
+
+
+def start(session: SparkSession, plan: StreamPlan, apply: Apply) -> RunningStream:
+    """Start the stream: once through everything if there is no interval, else for ever."""
+    failed: list[BaseException] = []
+
+    def keep_error(frame: DataFrame, batch_id: int) -> None:
+        try:
+            apply(frame, batch_id)
+        except BaseException as exc:
+            # Spark turns it into text on its way through the JVM.
+            failed.append(exc)
+            raise
+
+    reader = session.readStream.format(NAME).option("consumer", plan.consumer)
+    if plan.max_events is not None:
+        reader = reader.option("maxEventsPerTrigger", plan.max_events)
+    if plan.tables:
+        reader = reader.option("tables", ",".join(plan.tables))
+    writer = (
+        reader.load(plan.log_path)
+        .writeStream.queryName("headwater")
+        .option("checkpointLocation", plan.checkpoint)
+        .foreachBatch(keep_error)
+    )
+    if plan.interval_s is None:
+        writer = writer.trigger(availableNow=True)
+    else:
+        writer = writer.trigger(processingTime=f"{plan.interval_s} seconds")
+    return RunningStream(writer.start(), failed)

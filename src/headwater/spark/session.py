@@ -1,0 +1,94 @@
+"""A Spark session that is quiet, local, and knows the table format."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+from pyspark import SparkConf, SparkContext
+from pyspark.java_gateway import launch_gateway
+from pyspark.sql import SparkSession
+
+from headwater.spark import jars
+
+_LOG4J = """status = off
+rootLogger.level = error
+rootLogger.appenderRef.file.ref = file
+appender.file.type = File
+appender.file.name = file
+appender.file.fileName = {log}
+appender.file.layout.type = PatternLayout
+appender.file.layout.pattern = %d %p %c{{1}}: %m%n%ex
+logger.gateway.name = org.apache.spark.api.python.PythonGatewayServer
+logger.gateway.level = error
+"""
+
+_LOCAL = {
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.catalogImplementation": "in-memory",
+    "spark.python.unix.domain.socket.enabled": "true",
+}
+_DELTA = {
+    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
+}
+# Small tables in a small process: Delta's defaults plan for a cluster.
+_DELTA_LOCAL = {"spark.databricks.delta.snapshotPartitions": "2"}
+
+
+def delta_conf() -> dict[str, str]:
+    """The confs that Delta needs, for a session of your own."""
+    files = ",".join(str(jar) for jar in jars.ensure())
+    return {**_DELTA, "spark.jars": files}
+
+
+def local_session(
+    *,
+    delta: bool = True,
+    cores: int = 2,
+    memory: str = "2g",
+    extra: dict[str, str] | None = None,
+) -> SparkSession:
+    """A local session whose JVM writes to a file instead of the terminal.
+
+    The JVM's output, with the reason of a failed start, is in `HEADWATER_SPARK_LOG` if that is set,
+    else in a new folder of the system's temporary directory.
+    """
+    folder = _log_folder()
+    jars.java_command()
+    properties = folder / "log4j2.properties"
+    properties.write_text(_LOG4J.format(log=folder / "spark.log"))
+    settings = {
+        **_LOCAL,
+        "spark.driver.memory": memory,
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={properties}",
+    }
+    if delta:
+        settings |= delta_conf() | _DELTA_LOCAL
+    settings |= extra or {}
+    # Workers must be this Python, not the first one on the PATH.
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    conf = SparkConf(loadDefaults=False).setMaster(f"local[{cores}]").setAppName("headwater")
+    for name, value in settings.items():
+        conf.set(name, value)
+    with (folder / "jvm.log").open("wb") as output:
+        gateway = launch_gateway(  # type: ignore[no-untyped-call]  # pyspark leaves it untyped
+            conf, popen_kwargs={"stdout": output, "stderr": output}
+        )
+    return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+def _log_folder() -> Path:
+    chosen = os.environ.get("HEADWATER_SPARK_LOG")
+    folder = Path(chosen or tempfile.mkdtemp(prefix="headwater-spark-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
