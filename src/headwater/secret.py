@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hmac
 from typing import NoReturn
+from weakref import WeakValueDictionary
 
 MASK = "***"
 
@@ -15,10 +16,11 @@ MASK = "***"
 class Secret:
     """A string that cannot be printed, formatted, pickled or turned into JSON by accident."""
 
-    __slots__ = ("_value",)
+    __slots__ = ("__weakref__", "_value")
 
     def __init__(self, value: str) -> None:
         self._value = value
+        _LIVE[id(self)] = self
 
     def reveal(self) -> str:
         """The value itself, for the one call that needs it."""
@@ -43,3 +45,12 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Secret is never pickled; pass the reference it was resolved from")
+
+
+# By identity: two equal secrets are two entries, so that the end of one does not hide the other.
+_LIVE: WeakValueDictionary[int, Secret] = WeakValueDictionary()
+
+
+def live_secrets() -> tuple[Secret, ...]:
+    """Every secret that this process still holds, for whoever must keep them out of its output."""
+    return tuple(_LIVE.values())

@@ -47,6 +47,11 @@ class SchemaHistory(Protocol):
 class LogReader(SchemaHistory, Protocol):
     """Reads visible events. Any number of readers, in any process, beside the writer."""
 
+    @property
+    def log_id(self) -> str:
+        """The log's own identity: a consumer that meets another one was pointed elsewhere."""
+        ...
+
     def bounds(self) -> LogBounds:
         """What can be read now."""
         ...

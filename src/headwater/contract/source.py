@@ -60,8 +60,10 @@ class Source(Protocol):
 
     @property
     def identity(self) -> SourceIdentity:
-        """The database's identity. Valid before `open`: the log that holds the resume position is
-        asked for by it, so a source that must connect to find it does so here.
+        """The database's identity, valid before `open`.
+
+        The log is taken over under this identity to learn the position that `open` resumes from,
+        so a source that must connect to find its identity does so here.
         """
         ...
 

@@ -327,6 +327,39 @@ _SPARK = _section(
     ),
 )
 
+_SPARK_TABLES = _section(
+    (
+        "spark-option",
+        'An option of format("headwater") is missing or has a wrong value.',
+        "Give at least the path: spark.read.format('headwater').load('shop.hwlog')",
+    ),
+    (
+        "spark-other-log",
+        "Spark's checkpoint was made with another log.",
+        "Point to the log that it was made with, or use a new checkpoint folder.",
+    ),
+    (
+        "spark-no-key",
+        "A table without a primary key cannot be mirrored row by row.",
+        "Give it a primary key, or leave it out with spark.tables.",
+    ),
+    (
+        "spark-type-changed",
+        "A column has another type at the source than in the mirrored table.",
+        "Run the statement shown, or mirror into a new table.",
+    ),
+    (
+        "spark-master",
+        "The command line starts local Spark sessions only.",
+        "Submit the job to the cluster and call headwater.app.spark.TableJob there.",
+    ),
+    (
+        "spark-start",
+        "Spark's JVM did not start.",
+        "Look into the log folder that the message names; headwater doctor checks Java.",
+    ),
+)
+
 _APP = _section(
     (
         "config-missing",
@@ -414,6 +447,11 @@ _APP = _section(
         "Let the target catch up (headwater run FILE --once), then verify again.",
     ),
     (
+        "verify-no-target",
+        "There is nothing to compare the source with.",
+        "Add a spark section to the configuration.",
+    ),
+    (
         "verify-timeout",
         "The log did not reach the source's position within the time limit.",
         "Start capture (headwater run FILE) or raise --timeout.",
@@ -449,6 +487,7 @@ CATALOG: dict[str, CodeEntry] = {
     **_SINK,
     **_FORMAT,
     **_SPARK,
+    **_SPARK_TABLES,
     **_APP,
 }
 

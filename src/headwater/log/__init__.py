@@ -10,12 +10,13 @@ May import: contract, event, errors, failpoint.
 
 from headwater.log.check import Damage
 from headwater.log.cursor import CursorInfo
-from headwater.log.file import LogInfo, SqliteLog
+from headwater.log.file import Hole, LogInfo, SqliteLog
 from headwater.log.retention import RetentionPolicy, RetentionReport
 
 __all__ = [
     "CursorInfo",
     "Damage",
+    "Hole",
     "LogInfo",
     "RetentionPolicy",
     "RetentionReport",

@@ -18,6 +18,16 @@ from headwater.log.writer import SqliteLogWriter
 
 
 @dataclass(frozen=True, slots=True)
+class Hole:
+    """A range that salvage could not keep; once `restored_by` is set, readers pass it."""
+
+    first_sequence: int
+    last_sequence: int
+    reason: str
+    restored_by: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class LogInfo:
     """What `headwater log info` shows."""
 
@@ -32,7 +42,7 @@ class LogInfo:
     position: str | None
     appended_at_ms: int
     cursors: tuple[CursorInfo, ...]
-    holes: tuple[Damage, ...]
+    holes: tuple[Hole, ...]
 
 
 class SqliteLog:
@@ -85,8 +95,10 @@ class SqliteLog:
                     )
                 )
                 holes = tuple(
-                    Damage(*row)
-                    for row in db.execute("SELECT first_seq, last_seq, reason FROM hole")
+                    Hole(*row)
+                    for row in db.execute(
+                        "SELECT first_seq, last_seq, reason, restored_by FROM hole"
+                    )
                 )
         finally:
             db.close()

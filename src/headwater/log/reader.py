@@ -47,6 +47,13 @@ class SqliteLogReader:
         self._db = connect(path)
         self._schemas: dict[int, TableSchema] = {}
 
+    @property
+    def log_id(self) -> str:
+        """The log's own identity."""
+        with translated(self._path):
+            row = self._db.execute("SELECT value FROM meta WHERE key = 'log_id'").fetchone()
+        return str(row[0])
+
     def bounds(self) -> LogBounds:
         """What can be read now."""
         with translated(self._path):

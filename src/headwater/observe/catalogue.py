@@ -1,0 +1,93 @@
+"""Every metric: name, kind, help and the labels that it may carry.
+
+Labels name parts and tables. A label that is not listed is refused, so no value of a row and no
+secret can become one (INV-12).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric of the catalogue."""
+
+    name: str
+    kind: Literal["counter", "gauge", "histogram"]
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+_ALL = (
+    Metric(
+        "headwater_capture_events_total",
+        "counter",
+        "Events made durable in the log.",
+        ("source", "phase"),
+    ),
+    Metric(
+        "headwater_capture_transactions_total",
+        "counter",
+        "Appends that made events visible.",
+        ("source",),
+    ),
+    Metric(
+        "headwater_capture_retries_total",
+        "counter",
+        "Times the source was opened again after a failure.",
+        ("source", "code"),
+    ),
+    Metric(
+        "headwater_capture_append_seconds",
+        "histogram",
+        "Time to make one batch durable in the log.",
+        ("source",),
+    ),
+    Metric(
+        "headwater_capture_state",
+        "gauge",
+        "1 for the state that the capture loop is in.",
+        ("source", "state"),
+    ),
+    Metric("headwater_log_head", "gauge", "Last visible sequence number.", ("source",)),
+    Metric(
+        "headwater_delivery_events_total",
+        "counter",
+        "Events that a sink holds durably and whose cursor moved.",
+        ("consumer",),
+    ),
+    Metric(
+        "headwater_delivery_retries_total",
+        "counter",
+        "Writes and flushes that were tried again.",
+        ("consumer", "code"),
+    ),
+    Metric(
+        "headwater_delivery_dead_letters_total",
+        "counter",
+        "Events set aside because the sink can never take them.",
+        ("consumer", "code"),
+    ),
+    Metric(
+        "headwater_delivery_write_seconds",
+        "histogram",
+        "Time of one write to a sink.",
+        ("consumer",),
+    ),
+    Metric(
+        "headwater_delivery_state",
+        "gauge",
+        "1 for the state that the delivery loop is in.",
+        ("consumer", "state"),
+    ),
+    Metric(
+        "headwater_cursor_lag_events",
+        "gauge",
+        "Visible events that the consumer has not acknowledged.",
+        ("consumer",),
+    ),
+)
+
+CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ALL}

@@ -1,0 +1,31 @@
+"""A skipped suite is not a passed suite: with HEADWATER_NO_SKIPS=1 every skip fails the run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Generator
+
+import pytest
+
+SKIPPED = pytest.StashKey[list[str]]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[SKIPPED] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    report = yield
+    if report.skipped and not hasattr(report, "wasxfail"):
+        item.config.stash[SKIPPED].append(item.nodeid)
+    return report
+
+
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    skipped = session.config.stash[SKIPPED]
+    if skipped and exitstatus == 0 and os.environ.get("HEADWATER_NO_SKIPS"):
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        print(f"\n{len(skipped)} skipped tests count as failures: {', '.join(skipped)}")
