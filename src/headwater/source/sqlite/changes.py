@@ -63,11 +63,12 @@ class ChangeReader:
         self._context = None
 
     def read(
-        self, after: int, until: int, schemas: Mapping[int, TableSchema]
+        self, after: int, until: int, schemas: Mapping[int, TableSchema], group_end: int
     ) -> list[tuple[Any, ...]]:
         """Rows (change_id, capture_no, op, ts_ms, before, after, context) in (after, until].
 
-        Changes of tables that are not in `schemas` are left out.
+        Changes of tables that are not in `schemas` are left out. `group_end` is the last change of
+        the group: a context bracket that is open there was never closed.
         """
         involved = [
             int(number)
@@ -84,7 +85,7 @@ class ChangeReader:
             utf8_or_raise(rows)
         except pa.ArrowInvalid:
             rows = self._fetch(after, until, known, careful=True)
-        return self._without_markers(rows)
+        return self._without_markers(rows, group_end)
 
     def _fetch(
         self, after: int, until: int, schemas: Mapping[int, TableSchema], *, careful: bool
@@ -102,17 +103,31 @@ class ChangeReader:
             (after, until),
         ).fetchall()
 
-    def _without_markers(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-        """Take the context markers out and put their text on the changes that follow them."""
+    def _without_markers(
+        self, rows: list[tuple[Any, ...]], group_end: int
+    ) -> list[tuple[Any, ...]]:
+        """Take the context markers out and put their text on the changes inside the bracket."""
         if self._context is None and all(row[2] is not None for row in rows):
             return rows
         marked = []
         for row in rows:
             if row[2] is None:
-                self._context = row[6]
+                self._context = row[6] if self._is_closed(row[0], group_end) else None
             else:
                 marked.append((*row[:6], self._context))
         return marked
+
+    def _is_closed(self, marker: int, group_end: int) -> bool:
+        """Whether the bracket that opens here is closed.
+
+        One that is not could reach into the next transaction: a wrong context is worse than none.
+        """
+        row = self._connection.execute(
+            f"SELECT n1 FROM {CHANGE} WHERE change_id > ? AND change_id <= ?"
+            f" AND op = '{OP_CONTEXT}' ORDER BY change_id LIMIT 1",
+            (marker, group_end),
+        ).fetchone()
+        return row is not None and row[0] is None
 
 
 def utf8_or_raise(rows: list[tuple[Any, ...]]) -> None:

@@ -8,15 +8,19 @@ is not known then, and need not be guessed, because of one invariant:
     A candidate of this instant is a copy of a row that stands in the table.
 
 Deletes and updates that do fire triggers keep it true by removing or refreshing the copy. Hence
-when any change of the table finds a candidate whose original is no longer there (or whose place the
-new row has taken), a replacement removed it, and a delete is written first. The candidate is then
-marked as settled: foreign-key actions run before delete triggers, so a delete trigger for the very
-same row may still follow, and must not record it twice.
+when a change of the table finds a candidate whose original is no longer there (or whose place the
+new row has taken), a replacement removed it, and a delete is written first.
 
 "This instant" is SQLite's `now`, which stands still within one statement however deep its triggers
 nest. Copies of other instants are leftovers of rows that did not go in; they are never used, and
 they are swept out by the next collision. A statement that collides many times in one instant
-(a bulk upsert) keeps only the newest few copies, so the candidate table stays tiny.
+(a bulk INSERT OR IGNORE) keeps only the newest few copies, so the candidate table stays tiny.
+
+Most tables are quiet: between a collision and its outcome nothing else happens to them, and a copy
+can be dropped as soon as its row is updated. Where foreign-key actions or the application's own
+triggers may act in between (`Table.disturbed`), copies are refreshed instead; and a candidate whose
+delete was written is marked as settled, because those actions run before delete triggers, so a
+delete trigger for the very same row may still follow and must not record it twice.
 """
 
 from __future__ import annotations
@@ -53,7 +57,7 @@ def needs_guard(table: Table) -> bool:
 
 def settled_before(table: Table, capture_no: int, columns: tuple[str, ...]) -> str | None:
     """SQL: the delete of OLD was recorded already; None where that cannot happen."""
-    if not needs_guard(table):
+    if not (table.disturbed and needs_guard(table)):
         return None
     return (
         f"EXISTS (SELECT 1 FROM {CANDIDATE} WHERE {CANDIDATE}.capture_no = {capture_no} "
@@ -98,46 +102,50 @@ class _Guard:
     def settle_insert(self) -> str:
         """Write the deletes that an insert caused."""
         replaced = f"{self._same(CANDIDATE, 'NEW')} OR {self._vanished()}"
-        return (
-            f"AFTER INSERT ON {self._name} {self._pending()} "
-            f"BEGIN {self._settle(replaced)} {self._forget('NEW', settled=1)} END"
-        )
+        return self._after("INSERT", self._settle(replaced), *self._reopen())
 
     def settle_update(self) -> str:
         """Write the deletes that an update caused, and keep the copy of the row itself true."""
         own = self._same(CANDIDATE, "OLD")
         replaced = f"NOT ({own}) AND ({self._same(CANDIDATE, 'NEW')} OR {self._vanished()})"
+        keep = self._refresh(own) if self._table.disturbed else self._forget("OLD", settled=0)
+        return self._after("UPDATE", self._settle(replaced), *self._reopen(), keep)
+
+    def settle_delete(self) -> str:
+        """Forget the copy of a deleted row, and write the deletes that its absence reveals."""
+        forget = self._forget("OLD", settled=0)
+        if not self._table.disturbed:
+            return self._after("DELETE", forget)
+        replaced = f"NOT ({self._same(CANDIDATE, 'OLD')}) AND {self._vanished()}"
+        return self._after("DELETE", self._settle(replaced), forget)
+
+    def _after(self, event: str, *statements: str) -> str:
+        pending = f"WHEN EXISTS (SELECT 1 FROM {CANDIDATE} WHERE {self._current})"
+        return f"AFTER {event} ON {self._name} {pending} BEGIN {' '.join(statements)} END"
+
+    def _settle(self, replaced: str) -> str:
+        images = ", ".join(self._images)
+        which = f"WHERE {self._open} AND ({replaced})"
+        settled = f"UPDATE {CANDIDATE} SET settled = 1 {which};"
+        return (
+            f"INSERT INTO {CHANGE} (capture_no, op, ts_ms, {images}) "
+            f"SELECT {self._capture_no}, '{OP_DELETE}', {NOW_MS}, {images} "
+            f"FROM {CANDIDATE} {which}; "
+            + (settled if self._table.disturbed else f"DELETE FROM {CANDIDATE} {which};")
+        )
+
+    def _reopen(self) -> tuple[str, ...]:
+        """A row has taken the place of a settled one: its delete, if any comes, is a new one."""
+        return (self._forget("NEW", settled=1),) if self._table.disturbed else ()
+
+    def _refresh(self, own: str) -> str:
         fresh = [
             f"{image} = NEW.{quote(column)}"
             for image, column in zip(self._images, self._columns, strict=True)
         ]
         if self._table.rowid_name is not None:
             fresh.append(f"row_id = NEW.{quote(self._table.rowid_name)}")
-        refresh = f"UPDATE {CANDIDATE} SET {', '.join(fresh)} WHERE {self._open} AND {own};"
-        return (
-            f"AFTER UPDATE ON {self._name} {self._pending()} "
-            f"BEGIN {self._settle(replaced)} {self._forget('NEW', settled=1)} {refresh} END"
-        )
-
-    def settle_delete(self) -> str:
-        """Write the deletes that this one reveals, and forget the copy of the row itself."""
-        replaced = f"NOT ({self._same(CANDIDATE, 'OLD')}) AND {self._vanished()}"
-        return (
-            f"AFTER DELETE ON {self._name} {self._pending()} "
-            f"BEGIN {self._settle(replaced)} {self._forget('OLD', settled=0)} END"
-        )
-
-    def _pending(self) -> str:
-        return f"WHEN EXISTS (SELECT 1 FROM {CANDIDATE} WHERE {self._current})"
-
-    def _settle(self, replaced: str) -> str:
-        images = ", ".join(self._images)
-        return (
-            f"INSERT INTO {CHANGE} (capture_no, op, ts_ms, {images}) "
-            f"SELECT {self._capture_no}, '{OP_DELETE}', {NOW_MS}, {images} FROM {CANDIDATE} "
-            f"WHERE {self._open} AND ({replaced}); "
-            f"UPDATE {CANDIDATE} SET settled = 1 WHERE {self._open} AND ({replaced});"
-        )
+        return f"UPDATE {CANDIDATE} SET {', '.join(fresh)} WHERE {self._open} AND {own};"
 
     def _forget(self, side: str, *, settled: int) -> str:
         return (
@@ -147,10 +155,13 @@ class _Guard:
 
     def _sweep(self) -> str:
         kept = _NESTING * (len(self._table.unique) + 1)
-        newest = f"(SELECT max(slot) FROM {CANDIDATE} WHERE {self._mine})"
+        surplus = (
+            f"(SELECT slot FROM {CANDIDATE} WHERE {self._mine} "
+            f"ORDER BY slot DESC LIMIT 1 OFFSET {kept})"
+        )
         return (
-            f"DELETE FROM {CANDIDATE} WHERE {self._mine} "
-            f"AND (ts_ms <> {NOW_MS} OR slot <= {newest} - {kept});"
+            f"DELETE FROM {CANDIDATE} WHERE ts_ms <> {NOW_MS} "
+            f"OR ({self._mine} AND slot <= {surplus});"
         )
 
     def _copy(self, collision: str) -> str:
@@ -158,11 +169,10 @@ class _Guard:
         values = ", ".join(f"held.{quote(column)}" for column in self._columns)
         rowid = self._table.rowid_name
         row_id = "NULL" if rowid is None else f"held.{quote(rowid)}"
-        slot = f"(SELECT ifnull(max(slot), 0) + 1 FROM {CANDIDATE} WHERE {self._mine})"
         known = f"SELECT 1 FROM {CANDIDATE} WHERE {self._mine} AND {self._same(CANDIDATE, 'held')}"
         return (
-            f"INSERT INTO {CANDIDATE} (capture_no, slot, ts_ms, settled, row_id, {images}) "
-            f"SELECT {self._capture_no}, {slot}, {NOW_MS}, 0, {row_id}, {values} "
+            f"INSERT INTO {CANDIDATE} (capture_no, ts_ms, settled, row_id, {images}) "
+            f"SELECT {self._capture_no}, {NOW_MS}, 0, {row_id}, {values} "
             f"FROM {self._name} AS held WHERE {collision} AND NOT EXISTS ({known});"
         )
 

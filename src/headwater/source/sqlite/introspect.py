@@ -10,6 +10,7 @@ from headwater.source.sqlite.identifiers import fold
 from headwater.source.sqlite.tokens import index_text, trigger_is_after
 
 PREFIX = "_headwater_"
+_PASSIVE = ("NO ACTION", "RESTRICT")
 _ROWID_NAMES = ("rowid", "_rowid_", "oid")
 
 
@@ -75,7 +76,9 @@ class Trigger:
 class Table:
     """A table or what looks like one. `kind` is SQLite's: table, view, virtual or shadow.
 
-    `cascades_to_itself`: an update of its key can, by ON UPDATE actions, update its rows again.
+    `key_cascades`: some foreign key acts ON UPDATE of this table's key.
+    `disturbed`: foreign-key actions or the application's own triggers may change its rows while a
+    statement on it is under way.
     """
 
     name: str
@@ -85,7 +88,8 @@ class Table:
     foreign_keys: tuple[ReferencedTable, ...] = ()
     without_rowid: bool = False
     strict: bool = False
-    cascades_to_itself: bool = False
+    key_cascades: bool = False
+    disturbed: bool = False
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -143,10 +147,15 @@ def introspect(connection: sqlite3.Connection) -> Database:
         _table(connection, name, kind, without_rowid=bool(wr), strict=bool(strict))
         for name, kind, wr, strict in listed
     ]
-    cyclic = _cascading_to_themselves(tables)
+    updating, acting = _parents_of_actions(tables)
+    acting |= {fold(table) for name, table, _, _ in triggers if not name.startswith(PREFIX)}
     return Database(
         tables=tuple(
-            replace(table, cascades_to_itself=True) if fold(table.name) in cyclic else table
+            replace(
+                table,
+                key_cascades=fold(table.name) in updating,
+                disturbed=fold(table.name) in acting,
+            )
             for table in tables
         ),
         triggers=tuple(
@@ -235,25 +244,17 @@ def _foreign_keys(connection: sqlite3.Connection, table: str) -> tuple[Reference
     )
 
 
-def _cascading_to_themselves(tables: list[Table]) -> set[str]:
-    """Tables on a cycle of foreign keys whose ON UPDATE action writes to the child."""
-    children: dict[str, set[str]] = {}
+def _parents_of_actions(tables: list[Table]) -> tuple[set[str], set[str]]:
+    """Parents whose key updates are acted on; and both ends of every key that acts at all."""
+    updating: set[str] = set()
+    acting: set[str] = set()
     for table in tables:
         for key in table.foreign_keys:
-            if key.on_update not in ("NO ACTION", "RESTRICT"):
-                children.setdefault(fold(key.parent), set()).add(fold(table.name))
-    return {name for name in children if name in _reachable(children, name)}
-
-
-def _reachable(children: dict[str, set[str]], start: str) -> set[str]:
-    found: set[str] = set()
-    waiting = list(children.get(start, ()))
-    while waiting:
-        name = waiting.pop()
-        if name not in found:
-            found.add(name)
-            waiting.extend(children.get(name, ()))
-    return found
+            if key.on_update not in _PASSIVE:
+                updating.add(fold(key.parent))
+            if key.on_update not in _PASSIVE or key.on_delete not in _PASSIVE:
+                acting |= {fold(key.parent), fold(table.name)}
+    return updating, acting
 
 
 def _rows(connection: sqlite3.Connection, sql: str, *parameters: str) -> list[tuple[Any, ...]]:

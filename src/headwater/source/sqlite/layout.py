@@ -56,8 +56,8 @@ def create_tables(width: int) -> tuple[str, ...]:
             f"capture_no INTEGER, op, ts_ms, {before}, {after})"
         ),
         (
-            f"CREATE TABLE {CANDIDATE} (capture_no INTEGER NOT NULL, slot INTEGER NOT NULL, "
-            f"ts_ms, settled, row_id, {before}, PRIMARY KEY (capture_no, slot)) WITHOUT ROWID"
+            f"CREATE TABLE {CANDIDATE} (slot INTEGER PRIMARY KEY, "
+            f"capture_no INTEGER, ts_ms, settled, row_id, {before})"
         ),
         (
             f"CREATE TABLE {CAPTURE} (capture_no INTEGER PRIMARY KEY, table_name TEXT NOT NULL, "

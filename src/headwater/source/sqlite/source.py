@@ -186,7 +186,7 @@ class SqliteSource:
                 if coming is not None and self._place.change_id >= coming.created_change_id:
                     self._adopt(coming)
                 elif self._place.pending and not stale and self._place.change_id == newest:
-                    self._read_chunk()
+                    self._read_chunk(min(max_events, self._config.chunk_rows))
         if stale and self._group is None and not self._queue:
             self._renew()
 
@@ -197,7 +197,7 @@ class SqliteSource:
             return
         end = changes.end_of_piece(self._db, self._place.change_id, group.until, max_events)
         closes = end == group.until
-        rows = self._reader.read(self._place.change_id, end, self._catalog.schemas)
+        rows = self._reader.read(self._place.change_id, end, self._catalog.schemas, group.until)
         total = len(rows) if closes and group.events == 0 else None
         events = change_batch(
             self._uid,
@@ -213,7 +213,7 @@ class SqliteSource:
             self._reader.forget_context()
         self._queue.append(SourceBatch(events, self._place.encode(), used))
 
-    def _read_chunk(self) -> None:
+    def _read_chunk(self, limit: int) -> None:
         """The next rows of the first pending table, as they stand at this look."""
         pending = self._place.pending[0]
         generation = self._catalog.generation(pending.capture_no)
@@ -226,7 +226,7 @@ class SqliteSource:
         if pending.after is None:
             pending = replace(pending, rows_total=count_rows(self._db, table))
         schema = self._catalog.schemas[pending.capture_no]
-        rows = read_chunk(self._db, table, schema, pending, self._config.chunk_rows)
+        rows = read_chunk(self._db, table, schema, pending, limit)
         failpoint("source.sqlite.chunk_read")
         chunk = Chunk(
             snapshot_id=self._place.snapshot_id,
