@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Generator
 
 import pytest
+
+pytest_plugins = ["tests.fix_spark"]
 
 SKIPPED = pytest.StashKey[list[str]]()
 
@@ -16,7 +19,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(
-    item: pytest.Item, call: pytest.CallInfo[None]
+    item: pytest.Item,
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     report = yield
     if report.skipped and not hasattr(report, "wasxfail"):
@@ -28,4 +31,4 @@ def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
     skipped = session.config.stash[SKIPPED]
     if skipped and exitstatus == 0 and os.environ.get("HEADWATER_NO_SKIPS"):
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        print(f"\n{len(skipped)} skipped tests count as failures: {', '.join(skipped)}")
+        sys.stderr.write(f"\n{len(skipped)} skipped tests count as failures: {', '.join(skipped)}")

@@ -33,14 +33,6 @@ def newest(connection: sqlite3.Connection) -> int:
     return int(change_id)
 
 
-def oldest_after(connection: sqlite3.Connection, change_id: int) -> int | None:
-    """The next change that is still there."""
-    (found,) = connection.execute(
-        f"SELECT min(change_id) FROM {CHANGE} WHERE change_id > ?", (change_id,)
-    ).fetchone()
-    return None if found is None else int(found)
-
-
 def end_of_piece(connection: sqlite3.Connection, after: int, until: int, limit: int) -> int:
     """The last change of the next `limit` ones in (after, until]."""
     row = connection.execute(

@@ -7,11 +7,12 @@ import time
 from contextlib import suppress
 
 from headwater.failpoint import failpoint
-from headwater.source.sqlite.layout import CHANGE
+from headwater.source.sqlite.layout import CHANGE, META
 
 _EVERY_S = 1.0
 _AT_LEAST = 1_000
 _STEP = 10_000
+_KEY = "pruned_change_id"
 
 
 class Pruner:
@@ -47,10 +48,29 @@ class Pruner:
         try:
             for start in range(self._pruned, last, _STEP):
                 end = min(start + _STEP, last)
-                self._connection.execute(f"DELETE FROM {CHANGE} WHERE change_id <= ?", (end,))
+                self._remove(end)
                 self._pruned = end
         except sqlite3.OperationalError as exc:
             # Nothing is lost by keeping changes a little longer, so a writer goes first.
             if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
         failpoint("source.sqlite.after_prune")
+
+    def _remove(self, end: int) -> None:
+        """Remember in the same transaction how far was pruned: a gap is known by it (INV-9)."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            self._connection.execute(f"DELETE FROM {CHANGE} WHERE change_id <= ?", (end,))
+            self._connection.execute(
+                f"INSERT OR REPLACE INTO {META} (key, value) VALUES ('{_KEY}', ?)", (str(end),)
+            )
+            self._connection.execute("COMMIT")
+        except sqlite3.Error:
+            self._connection.execute("ROLLBACK")
+            raise
+
+
+def pruned_up_to(connection: sqlite3.Connection) -> int:
+    """The last change that was pruned, 0 if none was."""
+    row = connection.execute(f"SELECT value FROM {META} WHERE key = '{_KEY}'").fetchone()
+    return 0 if row is None else int(row[0])

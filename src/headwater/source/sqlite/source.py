@@ -32,7 +32,7 @@ from headwater.source.sqlite.generation import Generation, Trust, read_installed
 from headwater.source.sqlite.install import install
 from headwater.source.sqlite.introspect import introspect
 from headwater.source.sqlite.place import PendingTable, Place
-from headwater.source.sqlite.prune import Pruner
+from headwater.source.sqlite.prune import Pruner, pruned_up_to
 from headwater.source.sqlite.snapshot import count_rows, read_chunk
 
 
@@ -128,14 +128,14 @@ class SqliteSource:
 
     def _check_gap(self) -> None:
         newest = changes.newest(self._db)
-        following = changes.oldest_after(self._db, self._place.change_id)
+        pruned = pruned_up_to(self._db)
         if newest < self._place.change_id:
             self._gap(
                 f"the database ends at change {newest}, before change {self._place.change_id} that "
                 "the log holds: it was replaced or restored"
             )
-        elif following is not None and following > self._place.change_id + 1:
-            self._gap(f"changes {self._place.change_id + 1} to {following - 1} are gone")
+        elif pruned > self._place.change_id:
+            self._gap(f"changes {self._place.change_id + 1} to {pruned} are gone: others read them")
 
     def _gap(self, reason: str) -> None:
         match self._config.on_gap:
@@ -163,15 +163,18 @@ class SqliteSource:
             if self._queue:
                 return self._queue.popleft()
             with translated(self._config.path):
-                self._look(max_events)
+                look_again = self._look(max_events)
             remaining = deadline - time.monotonic()
-            if not self._queue:
+            if not self._queue and not look_again:
                 if remaining <= 0:
                     return None
                 time.sleep(min(self._config.poll_interval_s, remaining))
 
-    def _look(self, max_events: int) -> None:
-        """One look at the database: whatever it shows goes to the queue, in order."""
+    def _look(self, max_events: int) -> bool:
+        """One look at the database: whatever it shows goes to the queue, in order.
+
+        True if capture had to follow the schema: there is more to see at once.
+        """
         with snapshot(self._db):
             stale = self._notice_schema()
             newest = changes.newest(self._db)
@@ -187,8 +190,10 @@ class SqliteSource:
                     self._adopt(coming)
                 elif self._place.pending and not stale and self._place.change_id == newest:
                     self._read_chunk(min(max_events, self._config.chunk_rows))
-        if stale and self._group is None and not self._queue:
+        renew = stale and self._group is None and not self._queue
+        if renew:
             self._renew()
+        return renew
 
     def _read_piece(self, max_events: int) -> None:
         """The next part of the open group; the last part closes it (INV-7)."""

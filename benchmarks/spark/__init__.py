@@ -1,0 +1,1 @@
+"""How fast Spark reads the log, against its own Parquet reader on the same rows."""

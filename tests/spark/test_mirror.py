@@ -1,0 +1,204 @@
+"""Mirrored tables equal their source, whatever happened and however often it is applied."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.app.spark import TableFormat, TableJob
+from headwater.contract import SourceBatch
+from headwater.errors import ConfigError, DataError
+from headwater.event import (
+    Column,
+    EventBatch,
+    Kind,
+    LogicalType,
+    Operation,
+    Position,
+    TableId,
+    TableSchema,
+    encode_row,
+)
+from headwater.log import SqliteLog
+from headwater.source.sqlite import image
+from headwater.source.sqlite.catalog import Catalog
+from headwater.source.sqlite.config import SqliteSourceConfig
+from headwater.spark.delta import PROPERTY, DeltaTarget
+from headwater.spark.parquet import current_rows
+from headwater.spark.rows import as_stored, stored_rows
+from headwater.testing.builders import IDENTITY
+from tests.shop import Shop, open_shop
+
+pytestmark = pytest.mark.spark
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    return open_shop(tmp_path)
+
+
+def _schemas(shop: Shop) -> dict[str, TableSchema]:
+    catalog = Catalog.read(shop.db, SqliteSourceConfig(path=shop.path))
+    return {g.table: catalog.schemas[g.capture_no] for g in catalog.active()}
+
+
+def _source_rows(shop: Shop, schema: TableSchema) -> list[dict[str, object]]:
+    image.register(shop.db)
+    typed = [(column.name, column.type) for column in schema.columns]
+    names = [f'"{column.name}"' for column in schema.columns]
+    rows = shop.db.execute(
+        f"SELECT {image.image_sql(typed, names)} FROM {schema.table.name}"
+    ).fetchall()
+    return [as_stored(json.loads(text), schema) for (text,) in rows]
+
+
+def _assert_equal(spark: SparkSession, shop: Shop, target: Path, kind: TableFormat) -> None:
+    for name, schema in _schemas(shop).items():
+        path = str(target / name)
+        if kind == "delta":
+            frame = spark.read.format("delta").load(path)
+        else:
+            frame = current_rows(spark, path, schema.primary_key)
+        stored = sorted(map(encode_row, stored_rows(frame, schema)))
+        assert stored == sorted(map(encode_row, _source_rows(shop, schema))), name
+
+
+ROUNDS = (
+    (
+        "UPDATE customers SET id = 100, name = 'moved' WHERE id = 1 AND 0",
+        "INSERT OR REPLACE INTO customers VALUES (2, 'replaced', 9e999, 'text in blob', 1, x'00')",
+        "INSERT INTO customers (id, name) VALUES (3, 'c'), (4, 'd'), (5, 'e')",
+        "UPDATE orders SET number = number + 10 WHERE region = 'north'",
+        "DELETE FROM customers WHERE id = 4",
+        "INSERT INTO customers (id, name) VALUES (4, 'again')",
+    ),
+    (
+        "ALTER TABLE customers ADD COLUMN city TEXT DEFAULT 'Delft'",
+        "UPDATE customers SET city = 'Cork' WHERE id = 3",
+        "UPDATE customers SET id = 50 WHERE id = 5",
+        "INSERT INTO customers (id, name) VALUES (5, 'took its place')",
+        "DELETE FROM customers WHERE id = 1",
+    ),
+    ("DELETE FROM orders", "INSERT INTO orders VALUES ('west', 1, 3, 'x')"),
+)
+
+
+@pytest.mark.parametrize("kind", ["delta", "parquet"])
+def test_tables_equal_the_source_after_every_round(
+    spark: SparkSession, shop: Shop, tmp_path: Path, kind: TableFormat
+) -> None:
+    """INV-10, and: key changes move rows, replaced rows go, new columns come, all types survive."""
+    target = tmp_path / "lake"
+    job = TableJob(shop.log.path, str(target), table_format=kind, max_events=7)
+    for statements in ((), *ROUNDS):
+        shop.run(*statements)
+        head = shop.drain()
+        assert job.run_once(spark) == head
+        _assert_equal(spark, shop, target, kind)
+    if kind == "delta":
+        _assert_replay_changes_nothing(spark, shop, target, job)
+
+
+def _assert_replay_changes_nothing(
+    spark: SparkSession, shop: Shop, target: Path, job: TableJob
+) -> None:
+    """The checkpoint is lost and everything comes again: each table knows its own position."""
+    table = DeltaTarget(spark, str(target / "customers"), f"headwater:{shop.log.reader().log_id}")
+    applied = table.applied()
+    shown = spark.sql(f"SHOW TBLPROPERTIES delta.`{target}/customers`").collect()
+    assert {row["key"]: row["value"] for row in shown}[PROPERTY] == str(applied)
+    versions = spark.sql(f"DESCRIBE HISTORY delta.`{target}/customers`").count()
+    shutil.rmtree(job.checkpoint)
+    shop.log.rewind("spark", 0)
+    job.run_once(spark)
+    _assert_equal(spark, shop, target, "delta")
+    assert spark.sql(f"DESCRIBE HISTORY delta.`{target}/customers`").count() == versions
+    assert table.applied() == applied
+
+
+def test_mistyped_value_stops_with_its_table_named(
+    spark: SparkSession, shop: Shop, tmp_path: Path
+) -> None:
+    shop.run("UPDATE orders SET customer_id = NULL", "PRAGMA foreign_keys = OFF")
+    shop.run("UPDATE orders SET customer_id = 'not a number' WHERE region = 'south'")
+    shop.drain()
+    with pytest.raises(DataError) as caught:
+        TableJob(shop.log.path, str(tmp_path / "lake")).run_once(spark)
+    assert caught.value.code == "value-mistyped"
+    assert "orders" in caught.value.where
+
+
+def test_table_without_a_key_is_refused(spark: SparkSession, shop: Shop, tmp_path: Path) -> None:
+    """INV-10: rows that cannot be told apart are not guessed at."""
+    shop.run("CREATE TABLE keyless (a TEXT)", "INSERT INTO keyless VALUES ('x')")
+    shop.drain()
+    with pytest.raises(ConfigError) as caught:
+        TableJob(shop.log.path, str(tmp_path / "lake")).run_once(spark)
+    assert caught.value.code == "spark-no-key"
+    TableJob(shop.log.path, str(tmp_path / "lake2"), tables=("c*",)).run_once(spark)
+
+
+DOCS = TableSchema(
+    table=TableId("public", "docs"),
+    columns=(
+        Column("id", LogicalType(Kind.INT64), nullable=False),
+        Column("body", LogicalType(Kind.STRING)),
+        Column("views", LogicalType(Kind.INT64)),
+    ),
+    primary_key=("id",),
+)
+
+
+def _event(op: Operation, offset: int, **images: object) -> EventBatch:
+    columns = {
+        "op": int(op),
+        "source_name": "postgres",
+        "offset": [str(offset)],
+        "source_ts_ms": 1,
+        "ts_ms": 1,
+        "table_schema": "public",
+        "table_name": "docs",
+        "primary_key": ["id"],
+        "schema_id": DOCS.schema_id,
+        **{
+            name: [encode_row(image) if isinstance(image, dict) else image]
+            for name, image in images.items()
+        },
+    }
+    return EventBatch.from_columns(columns)
+
+
+def test_unavailable_columns_keep_their_value_and_truncate_empties(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """INV-10: a column that the source did not send is neither NULL nor lost."""
+    log = SqliteLog.create(tmp_path / "docs.hwlog")
+    writer = log.writer(IDENTITY)
+    job = TableJob(log.path, str(tmp_path / "lake"))
+
+    def apply(*events: EventBatch) -> list[tuple[object, ...]]:
+        for event in events:
+            writer.append(SourceBatch(event, Position({"n": 1}), (DOCS,)))
+        job.run_once(spark)
+        frame = spark.read.format("delta").load(str(tmp_path / "lake" / "public.docs"))
+        return sorted(tuple(row) for row in frame.select("id", "body", "views").collect())
+
+    op = Operation
+    big = "x" * 50
+    assert apply(
+        _event(op.INSERT, 1, after={"id": 1, "body": big, "views": 0}),
+        _event(op.UPDATE, 2, after={"id": 1, "views": 1}, unavailable_columns=["body"]),
+        _event(op.INSERT, 3, after={"id": 2, "body": "b", "views": 0}),
+    ) == [(1, big, 1), (2, "b", 0)]
+    assert apply(
+        _event(op.UPDATE, 4, after={"id": 1, "views": 2}, unavailable_columns=["body"]),
+        _event(op.UPDATE, 5, after={"id": 2, "body": None, "views": 5}),
+        _event(op.UPDATE, 6, after={"id": 9, "views": 1}, unavailable_columns=["body"]),
+    ) == [(1, big, 2), (2, None, 5)]
+    assert apply(
+        _event(op.TRUNCATE, 7), _event(op.INSERT, 8, after={"id": 3, "body": "c", "views": 0})
+    ) == [(3, "c", 0)]
+    assert apply(_event(op.TRUNCATE, 9)) == []
+    writer.close()
