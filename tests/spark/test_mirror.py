@@ -91,7 +91,7 @@ def test_tables_equal_the_source_after_every_round(
 ) -> None:
     """INV-10, and: key changes move rows, replaced rows go, new columns come, all types survive."""
     target = tmp_path / "lake"
-    job = TableJob(shop.log.path, str(target), table_format=kind, max_events=7)
+    job = TableJob(shop.log.path, str(target), table_format=kind, max_events=20)
     for statements in ((), *ROUNDS):
         shop.run(*statements)
         head = shop.drain()

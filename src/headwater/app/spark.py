@@ -14,34 +14,15 @@ from typing import Literal
 
 from pyspark.sql import SparkSession
 
-from headwater.contract import Cursor, LogReader
+from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
-from headwater.spark.datasource import LogDataSource
 from headwater.spark.mirror import Apply, Mirror
 from headwater.spark.parquet import AppendLog
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import local_session
 
 TableFormat = Literal["delta", "parquet"]
-
-
-class SqliteLogOpener:
-    """Opens logs by path, in the driver and in every worker."""
-
-    def reader(self, path: str) -> LogReader:
-        """A reader of the log."""
-        return SqliteLog(path).reader()
-
-    def cursor(self, path: str, name: str) -> Cursor:
-        """The consumer's cursor; required, because Spark may replay what it has not committed."""
-        return SqliteLog(path).cursor(name, required=True)
-
-
-class HeadwaterDataSource(LogDataSource):
-    """`format("headwater")` over the embedded log."""
-
-    opener = SqliteLogOpener()
 
 
 def register(session: SparkSession) -> None:

@@ -321,6 +321,11 @@ _SPARK = _section(
         "Install Java 17 and set JAVA_HOME.",
     ),
     (
+        "spark-table-busy",
+        "A target table changes faster than it can be read.",
+        "Try again, or stop the pipeline for the comparison.",
+    ),
+    (
         "spark-jars",
         "Spark's table-format jars could not be fetched.",
         "Connect to Maven Central once, or use --table-format parquet, which needs no jar.",
@@ -440,6 +445,11 @@ _APP = _section(
         "verify-differs",
         "A target table does not equal its source table.",
         "headwater verify FILE lists the differing keys; headwater tail FILE --key KEY shows one.",
+    ),
+    (
+        "demo-writer",
+        "The sample writer of the demo ended with an error.",
+        "Run the demo again in another directory: headwater demo --directory DIR",
     ),
     (
         "verify-undecidable",

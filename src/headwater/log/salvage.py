@@ -37,6 +37,7 @@ def salvage(path: Path) -> tuple[Damage, ...]:
     # The side files belong to the damaged file; with the new one they would be read as its own.
     for suffix in ("-wal", "-shm"):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
+    failpoint("log.salvage.before_swap")
     fresh.replace(path)
     return found
 

@@ -4,6 +4,7 @@
 - session.py, jars.py: a quiet session with the right jars.
 - columns.py (logical types to columns), latest.py (one row per key), delta.py and parquet.py (what
   is done to a table), mirror.py (a micro-batch to its tables), query.py (the running stream).
+- rows.py, applied.py: tables read back as canonical rows, with the position that they stand at.
 
 Holds: INV-10 (only available columns are written), exactly once per table and batch.
 May import: deliver, contract, event, errors, failpoint.

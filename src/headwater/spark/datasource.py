@@ -4,10 +4,9 @@ Offsets are sequence numbers, and a read of (start, end] gives the same rows for
 a restart from Spark's checkpoint relies on. A micro-batch always ends where a transaction ends.
 Spark calls commit(end) when it plans the next batch; then the consumer's cursor moves (INV-1).
 
-Options (Spark gives their names in lower case): `path`, `consumer` (the cursor to move), `tables`
-(globs, comma
-separated), `startingSequence` (`earliest`, `latest` or a number; default: the cursor),
-`endingSequence` (batch only), `maxEventsPerTrigger`, `partitions`.
+Options: `path`, `consumer` (the cursor to move), `tables` (globs, separated by commas),
+`startingSequence` (`earliest`, `latest` or a number; default: the cursor), `endingSequence` (batch
+only), `maxEventsPerTrigger`, `partitions`. Spark hands their names over in lower case.
 """
 
 from __future__ import annotations

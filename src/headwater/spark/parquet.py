@@ -16,7 +16,7 @@ from headwater.spark.mirror import classified, tables_of
 from headwater.spark.target import table_path
 
 DELETE_FLAG = "_headwater_deleted"
-_BATCH = "headwater_until"
+BATCH = "headwater_until"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class AppendLog:
                 named = rows.withColumnsRenamed({SEQ: SEQUENCE, DELETED: DELETE_FLAG})
                 try:
                     failpoint("spark.table.before_write")
-                    path = f"{folder}/{_BATCH}={until[0] if until else 0}"
+                    path = f"{folder}/{BATCH}={until[0] if until else 0}"
                     named.coalesce(1).write.mode("overwrite").parquet(path)
                 except HeadwaterError:
                     raise
@@ -60,4 +60,4 @@ def current_rows(session: SparkSession, path: str, key: tuple[str, ...]) -> Data
     newest = Window.partitionBy(*map(f.col, key)).orderBy(f.col(SEQUENCE).desc(), DELETE_FLAG)
     ranked = changes.withColumn("__place", f.row_number().over(newest))
     last = ranked.where((f.col("__place") == 1) & ~f.col(DELETE_FLAG))
-    return last.drop("__place", DELETE_FLAG, _BATCH)
+    return last.drop("__place", DELETE_FLAG, BATCH)

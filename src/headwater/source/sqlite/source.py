@@ -35,6 +35,8 @@ from headwater.source.sqlite.place import PendingTable, Place
 from headwater.source.sqlite.prune import Pruner, pruned_up_to
 from headwater.source.sqlite.snapshot import count_rows, read_chunk
 
+_RENEWALS_PER_READ = 3
+
 
 @dataclass(frozen=True, slots=True)
 class _Open:
@@ -108,7 +110,7 @@ class SqliteSource:
         self._pruner = Pruner(self._connection)
         with translated(path), snapshot(self._connection):
             self._catalog = Catalog.read(self._connection, self._config)
-            self._cookie = self._catalog.database.schema_cookie
+            self._cookie = self._compared_cookie()
             if resume is None:
                 self._place = self._fresh(self._config.snapshot)
             else:
@@ -159,11 +161,15 @@ class SqliteSource:
     def read(self, max_events: int, timeout_s: float) -> SourceBatch | None:
         """The next changes or snapshot rows; waits for them until the time is over."""
         deadline = time.monotonic() + timeout_s
+        renewals = 0
         while True:
             if self._queue:
                 return self._queue.popleft()
             with translated(self._config.path):
-                look_again = self._look(max_events)
+                renewed = self._look(max_events)
+            renewals += renewed
+            # A schema that capture cannot catch up with must not keep this loop spinning.
+            look_again = renewed and renewals <= _RENEWALS_PER_READ
             remaining = deadline - time.monotonic()
             if not self._queue and not look_again:
                 if remaining <= 0:
@@ -268,6 +274,15 @@ class SqliteSource:
             self._place = replace(self._place, pending=(first, *self._place.pending[1:]))
         return False
 
+    def _compared_cookie(self) -> int:
+        """The schema version of the catalog, or none if tables moved since capture was installed.
+
+        An application may alter a table between the install and this look; the next one must see.
+        """
+        catalog = self._catalog
+        stale = catalog.drifted() or catalog.uncaptured(self._db, self._config)
+        return -1 if stale else catalog.database.schema_cookie
+
     def _renew(self) -> None:
         """Follow the schema: new triggers where tables changed or came."""
         if not self._config.install:
@@ -283,7 +298,7 @@ class SqliteSource:
         failpoint("source.sqlite.renewed")
         with snapshot(self._db):
             self._catalog = Catalog.read(self._db, self._config)
-            self._cookie = self._catalog.database.schema_cookie
+            self._cookie = self._compared_cookie()
 
     def _adopt(self, generation: Generation) -> None:
         """Begin to use a new generation: tell its shape, and read its rows where need be."""

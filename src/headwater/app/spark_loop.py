@@ -1,0 +1,118 @@
+"""Spark as a consumer of a pipeline: a session, a stream, and the ways to end of every loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING
+
+from headwater.app.config import Config, SparkSettings
+from headwater.app.database import look, sqlite_path
+from headwater.app.tables import choose_tables
+from headwater.contract import Clock
+from headwater.errors import MachineError
+from headwater.log import SqliteLog
+from headwater.runtime import State
+from headwater.runtime.loop import Loop
+
+if TYPE_CHECKING:
+    from headwater.app.spark import TableJob
+    from headwater.spark.applied import Session
+
+CONSUMER = "spark"
+SessionFactory = Callable[[], "AbstractContextManager[Session]"]
+_LOOK_S = 1
+
+
+def session_factory(settings: SparkSettings) -> SessionFactory:
+    """How to open the session of these settings; it says what is missing for it."""
+    try:
+        from headwater.app.spark import spark_session
+    except ModuleNotFoundError as exc:
+        raise MachineError("spark-missing", f"{exc.name} is not installed") from exc
+    return lambda: spark_session(settings.table_format, settings.master)
+
+
+class SparkLoop(Loop):
+    """Applies the log to tables. With `catch_up` it waits for drain and then applies once.
+
+    Draining applies everything that is in the log by then; the cursor follows what is applied.
+    """
+
+    def __init__(
+        self, job: TableJob, open_session: SessionFactory, *, clock: Clock, catch_up: bool
+    ) -> None:
+        super().__init__(CONSUMER, clock)
+        self._job = job
+        self._open_session = open_session
+        self._catch_up = catch_up
+
+    def _work(self) -> None:
+        with self._open_session() as session:
+            if self._stopping.is_set():
+                return
+            self.lifecycle.to(State.STREAMING)
+            if self._catch_up:
+                self._wait_for_the_end()
+                if self._stopping.is_set():
+                    return
+                self.lifecycle.to(State.DRAINING)
+                self._job.run_once(session)
+            else:
+                self._follow(session)
+
+    def _wait_for_the_end(self) -> None:
+        while not self._ending:
+            self._pause(_LOOK_S)
+
+    def _follow(self, session: Session) -> None:
+        stream = self._job.start(session)
+        try:
+            while not self._ending and not stream.wait(_LOOK_S):
+                pass
+            if self._stopping.is_set():
+                return
+            self.lifecycle.to(State.DRAINING)
+            stream.drain()
+            self._acknowledge(stream.sequence)
+        finally:
+            stream.stop()
+
+    def _acknowledge(self, sequence: int) -> None:
+        """Spark commits a batch when it plans the next one, and no next one will come (INV-1)."""
+        cursor = SqliteLog(self._job.log_path).cursor(CONSUMER, required=True)
+        try:
+            if sequence > cursor.acked:
+                cursor.ack(sequence)
+        finally:
+            cursor.close()
+
+
+def spark_loop(
+    config: Config, clock: Clock, open_session: SessionFactory | None, *, once: bool
+) -> SparkLoop:
+    """The loop of a configuration that has a spark section."""
+    settings = config.spark
+    if settings is None:
+        raise ValueError("the configuration has no spark section")
+    opened = open_session or session_factory(settings)
+    from headwater.app.spark import TableJob
+
+    interval = None if once or settings.trigger == "available_now" else settings.trigger.seconds
+    job = TableJob(
+        log_path=config.log.path,
+        target=settings.target,
+        table_format=settings.table_format,
+        consumer=CONSUMER,
+        tables=_tables(config, settings),
+        interval_s=interval,
+    )
+    return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
+
+
+def _tables(config: Config, settings: SparkSettings) -> tuple[str, ...]:
+    """Names of the tables to apply; none means all, those that come later too."""
+    if settings.tables == ("*",):
+        return ()
+    known = look(sqlite_path(config.source.url)).capturable
+    return choose_tables(settings.tables, (), known, "spark.tables")
