@@ -20,7 +20,7 @@ from headwater.log import SqliteLog
 from headwater.spark.mirror import Apply, Mirror
 from headwater.spark.parquet import AppendLog
 from headwater.spark.query import RunningStream, StreamPlan, start
-from headwater.spark.session import local_session
+from headwater.spark.session import end_session, local_session
 
 TableFormat = Literal["delta", "parquet"]
 
@@ -34,7 +34,7 @@ def register(session: SparkSession) -> None:
 class TableJob:
     """Apply a log to tables below `target`; `interval_s` None catches up once and ends."""
 
-    log_path: Path
+    log_path: Path | str
     target: str
     table_format: TableFormat = "delta"
     consumer: str = "spark"
@@ -45,13 +45,19 @@ class TableJob:
     @property
     def checkpoint(self) -> str:
         """Spark's own place, beside the tables; it can be lost, because the tables know theirs."""
-        return f"{self.target.rstrip('/')}/_headwater/checkpoint-{self.consumer}"
+        return f"{self.location}/_headwater/checkpoint-{self.consumer}"
+
+    @property
+    def location(self) -> str:
+        """The target as Spark needs it: a URI as given, a path made absolute."""
+        target = self.target.rstrip("/")
+        return target if "://" in target else str(Path(target).resolve())
 
     def start(self, session: SparkSession) -> RunningStream:
         """Start the stream in the session."""
         register(session)
         plan = StreamPlan(
-            log_path=str(self.log_path),
+            log_path=str(Path(self.log_path).resolve()),
             checkpoint=self.checkpoint,
             consumer=self.consumer,
             tables=self.tables,
@@ -64,9 +70,9 @@ class TableJob:
         reader = SqliteLog(self.log_path).reader()
         match self.table_format:
             case "delta":
-                return Mirror(self.target, reader, reader.log_id)
+                return Mirror(self.location, reader, reader.log_id)
             case "parquet":
-                return AppendLog(self.target, reader)
+                return AppendLog(self.location, reader)
 
     def run_once(self, session: SparkSession) -> int:
         """Apply everything in the log now and move the cursor; returns the sequence reached.
@@ -109,4 +115,4 @@ def spark_session(
         register(session)
         yield session
     finally:
-        session.stop()
+        end_session(session)

@@ -40,7 +40,7 @@ _EVENT = _section(
     (
         "value-unencodable",
         "A database value has no canonical text form.",
-        "Exclude the column, or cast it in the database to a type listed in docs/values.md.",
+        "Exclude the column, or cast it in the database to a type listed in docs/guide/values.md.",
     ),
     (
         "value-mistyped",
@@ -219,7 +219,7 @@ _SOURCE = _section(
     (
         "sqlite-drift",
         "Tables changed since capture was installed, and it may not follow by itself.",
-        "Run: headwater setup sqlite URL, or allow it with source.install: true",
+        "Run: headwater setup sqlite URL",
     ),
     (
         "sqlite-not-installed",

@@ -12,6 +12,7 @@ from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import col
 
 from headwater.errors import ConfigError
 from headwater.event import TableSchema
@@ -34,14 +35,17 @@ class DeltaTarget:
         self._app_id = app_id
         self._name = f"delta.{quoted(path)}"
 
-    def prepare(self, schema: TableSchema) -> None:
-        """Make the table, or add the columns that it lacks; never by merging schemas."""
+    def prepare(self, schema: TableSchema) -> bool:
+        """Make the table, or add the columns that it lacks; never by merging schemas.
+
+        True if the table is new and therefore empty.
+        """
         wanted = {column.name: stored_type(column.type) for column in schema.columns}
         if not self._exists():
             failpoint("spark.table.before_create")
             self._create(wanted, schema)
             failpoint("spark.table.after_create")
-            return
+            return True
         present = {
             field.name: field.dataType.simpleString()
             for field in self._session.table(self._name).schema.fields
@@ -58,6 +62,7 @@ class DeltaTarget:
         if added:
             failpoint("spark.table.before_alter")
             self._session.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({_ddl(added)})")
+        return False
 
     def _exists(self) -> bool:
         jvm: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public door to DeltaTable
@@ -87,20 +92,33 @@ class DeltaTarget:
         found = log.update(False, none, none).transactions().get(self._app_id)  # noqa: FBT003
         return int(found.get()) if found.isDefined() else 0
 
+    def fill(self, rows: DataFrame, changes: TableChanges, until: int) -> None:
+        """Bring an empty table to `until` by an append: there is nothing to merge with."""
+        kept = rows.where(f"NOT {DELETED} AND NOT {PARTIAL}")
+        named = kept.select(*map(quoted, changes.columns), col(SEQ).alias(SEQUENCE))
+        self._carry_position(until)
+        failpoint("spark.table.before_fill")
+        named.write.format("delta").mode("append").save(self._path)
+        failpoint("spark.table.after_fill")
+
     def merge(self, rows: DataFrame, changes: TableChanges, until: int) -> None:
         """Bring the table to `until` in one commit that carries its position."""
         view = f"headwater_{uuid4().hex}"
         rows.createOrReplaceTempView(view)
-        conf = self._session.conf
-        conf.set(_APP_ID, self._app_id)
-        conf.set(_VERSION, str(until))
-        conf.set(_METADATA, json.dumps({"headwater": {"sequence": until}}))
+        self._carry_position(until)
         try:
             failpoint("spark.table.before_merge")
             self._session.sql(merge_sql(self._name, view, changes))
             failpoint("spark.table.after_merge")
         finally:
             self._session.catalog.dropTempView(view)
+
+    def _carry_position(self, until: int) -> None:
+        """The next commit of this session records `until`; Delta skips one that it has seen."""
+        conf = self._session.conf
+        conf.set(_APP_ID, self._app_id)
+        conf.set(_VERSION, str(until))
+        conf.set(_METADATA, json.dumps({"headwater": {"sequence": until}}))
 
     def note_position(self, until: int) -> None:
         """Show the position where people look for it: SHOW TBLPROPERTIES."""

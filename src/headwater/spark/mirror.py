@@ -53,15 +53,12 @@ class Mirror:
         failpoint("spark.batch.begin")
         frame.persist()
         try:
-            concerned = tables_of(frame, self.history)
-            until = frame.agg(f.max("sequence_number")).first()
-            if until is None or until[0] is None:
-                return
+            batch = contents(frame, self.history)
             session = frame.sparkSession
             with ThreadPoolExecutor(_TABLES_AT_ONCE) as pool:
                 jobs = [
-                    pool.submit(self._apply, session, frame, changes, int(until[0]))
-                    for changes in concerned
+                    pool.submit(self._apply, session, frame, changes, batch.until)
+                    for changes in batch.tables
                 ]
             for job in jobs:
                 job.result()
@@ -84,8 +81,12 @@ class Mirror:
         if applied >= until:
             return
         try:
-            table.prepare(changes.schema)
-            table.merge(latest_per_key(frame, changes, applied), changes, until)
+            is_new = table.prepare(changes.schema)
+            rows = latest_per_key(frame, changes, applied)
+            if is_new:
+                table.fill(rows, changes, until)
+            else:
+                table.merge(rows, changes, until)
             table.note_position(until)
         except HeadwaterError:
             raise
@@ -93,12 +94,24 @@ class Mirror:
             raise classified(exc, changes.table) from exc
 
 
-def tables_of(frame: DataFrame, history: SchemaHistory) -> list[TableChanges]:
-    """What the batch holds, per table; only the counting runs on Spark."""
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a micro-batch holds: changes per table, up to its last sequence number."""
+
+    tables: tuple[TableChanges, ...]
+    until: int
+
+
+def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
+    """Look through the batch once; only the counting runs on Spark."""
     truncate = f.col("op") == Operation.TRUNCATE.label
     rows = (
-        frame.where(f.col("op") != Operation.SCHEMA_CHANGE.label)
-        .groupBy("schema", "table", "schema_id")
+        frame.groupBy(
+            "schema",
+            "table",
+            "schema_id",
+            (f.col("op") == Operation.SCHEMA_CHANGE.label).alias("about_schema"),
+        )
         .agg(
             f.max("sequence_number").alias("last"),
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
@@ -108,10 +121,12 @@ def tables_of(frame: DataFrame, history: SchemaHistory) -> list[TableChanges]:
     )
     tables: dict[TableId, list[Row]] = {}
     for row in rows:
-        tables.setdefault(TableId(row["schema"], row["table"]), []).append(row)
-    return [
-        _changes(table, versions, history) for table, versions in sorted(tables.items(), key=str)
-    ]
+        if not row["about_schema"]:
+            tables.setdefault(TableId(row["schema"], row["table"]), []).append(row)
+    return Contents(
+        tables=tuple(_changes(table, found, history) for table, found in tables.items()),
+        until=max((int(row["last"]) for row in rows), default=0),
+    )
 
 
 def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> TableChanges:

@@ -12,7 +12,7 @@ from headwater.errors import HeadwaterError
 from headwater.failpoint import failpoint
 from headwater.spark.columns import SEQUENCE
 from headwater.spark.latest import DELETED, MISSING, PARTIAL, SEQ, row_changes
-from headwater.spark.mirror import classified, tables_of
+from headwater.spark.mirror import classified, contents
 from headwater.spark.target import table_path
 
 DELETE_FLAG = "_headwater_deleted"
@@ -36,14 +36,14 @@ class AppendLog:
         failpoint("spark.batch.begin")
         frame.persist()
         try:
-            until = frame.agg(f.max("sequence_number")).first()
-            for changes in tables_of(frame, self.history):
+            batch = contents(frame, self.history)
+            for changes in batch.tables:
                 folder = table_path(self.target, changes.schema.table)
                 rows = row_changes(frame, changes, 0).drop(MISSING, PARTIAL)
                 named = rows.withColumnsRenamed({SEQ: SEQUENCE, DELETED: DELETE_FLAG})
                 try:
                     failpoint("spark.table.before_write")
-                    path = f"{folder}/{BATCH}={until[0] if until else 0}"
+                    path = f"{folder}/{BATCH}={batch.until}"
                     named.coalesce(1).write.mode("overwrite").parquet(path)
                 except HeadwaterError:
                     raise

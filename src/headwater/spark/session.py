@@ -6,6 +6,7 @@ import os
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
@@ -38,6 +39,7 @@ _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
+_JVM_END_S = 60
 # Small tables in a small process: Delta's defaults plan for a cluster.
 _DELTA_LOCAL = {"spark.databricks.delta.snapshotPartitions": "2"}
 
@@ -85,6 +87,17 @@ def local_session(
             conf, popen_kwargs={"stdout": output, "stderr": output}
         )
     return SparkSession(SparkContext(conf=conf, gateway=gateway))
+
+
+def end_session(session: SparkSession) -> None:
+    """Stop the session and its JVM: PySpark would keep the JVM for the next, with its old jars."""
+    session.stop()
+    gateway: Any = SparkContext._gateway  # noqa: SLF001 - PySpark has no public way to let go
+    SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
+    if gateway is not None:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(timeout=_JVM_END_S)
 
 
 def _log_folder() -> Path:

@@ -116,6 +116,19 @@ def test_context_marks_exactly_the_changes_of_its_bracket(shop: Shop) -> None:
     source.close()
 
 
+def test_context_that_is_no_json_object_is_kept_as_text(shop: Shop) -> None:
+    source = _source(shop, snapshot=False)
+    source.open(None)
+    shop.run(
+        "INSERT INTO _headwater_context (context) VALUES ('plain words')",
+        "UPDATE customers SET balance = 2 WHERE id = 1",
+        "INSERT INTO _headwater_context (context) VALUES (NULL)",
+    )
+    events, _ = _all(source)
+    assert [event.context for event in events] == [{"text": "plain words"}]
+    source.close()
+
+
 def test_context_that_is_never_closed_marks_nothing(shop: Shop) -> None:
     """A wrong attribution is worse than none."""
     source = _source(shop, snapshot=False)
@@ -168,7 +181,10 @@ def test_gap_is_met_with_the_chosen_policy_when_changes_were_pruned(
         return
     again.open(early.position)
     if policy is OnGap.ACCEPT:
-        assert again.read(100, 0.0) is None
+        accepted = again.read(100, 0.0)
+        assert accepted is not None
+        assert len(accepted.events) == 0
+        again.open(accepted.position)
     else:
         ops = [event.op for event in _all(again)[0]]
         assert ops[:2] == [Operation.TRUNCATE, Operation.TRUNCATE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
@@ -104,7 +105,8 @@ class ChangeReader:
         marked = []
         for row in rows:
             if row[2] is None:
-                self._context = row[6] if self._is_closed(row[0], group_end) else None
+                closed = row[6] is not None and self._is_closed(row[0], group_end)
+                self._context = _as_object(row[6]) if closed else None
             else:
                 marked.append((*row[:6], self._context))
         return marked
@@ -120,6 +122,16 @@ class ChangeReader:
             (marker, group_end),
         ).fetchone()
         return row is not None and row[0] is None
+
+
+def _as_object(text: str) -> str:
+    """The context as a JSON object, as the event promises; anything else is kept as text."""
+    try:
+        if isinstance(json.loads(text), dict):
+            return text
+    except ValueError:
+        pass
+    return json.dumps({"text": text}, ensure_ascii=False)
 
 
 def utf8_or_raise(rows: list[tuple[Any, ...]]) -> None:

@@ -145,6 +145,8 @@ class SqliteSource:
                 raise GapError("source-gap", reason, where=str(self._config.path))
             case OnGap.ACCEPT:
                 self._place = self._fresh(with_rows=False)
+                # The decision must last: without new changes no other batch would carry it.
+                self._queue.append(SourceBatch(EventBatch.concat([]), self._place.encode()))
             case OnGap.RESNAPSHOT:
                 self._place = self._fresh(with_rows=True)
                 schemas = [self._catalog.schemas[g.capture_no] for g in self._catalog.active()]

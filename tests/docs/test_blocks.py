@@ -1,0 +1,56 @@
+"""What the README and the guide show is what happens: their blocks are run, in order, per file.
+
+Each file gets a directory with a sample database `shop.db`. Python blocks share one namespace; of
+shell blocks, the lines that call `headwater` run and must succeed; a YAML block with a title is
+written to the file of that name. `<!-- no-run: reason -->` above a block leaves it out, which the
+end of the run tells; `<!-- spark -->` keeps it for the run under the spark marker.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from headwater.app.demo.shop import create_shop
+from tests.docs.markdown import ROOT, blocks, pages
+from tests.docs.running import chosen_blocks, run_blocks
+
+FILES = pages()
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.fixture
+def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    create_shop(tmp_path / "shop.db", customers=5)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize("path", FILES, ids=_name)
+def test_blocks_of_page_run_when_spark_is_not_needed(path: Path, shop: Path) -> None:
+    run_blocks(chosen_blocks(path, spark=False), shop)
+
+
+@pytest.mark.spark
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if any(b.needs_spark for b in blocks(path))], ids=_name
+)
+def test_blocks_of_page_run_when_spark_is_there(path: Path, shop: Path) -> None:
+    # A process of its own: Spark keeps one JVM per process, and the JVM its working directory.
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.docs.running", str(path)],
+        cwd=shop,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
