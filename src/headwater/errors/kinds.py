@@ -20,7 +20,7 @@ class HeadwaterError(Exception):
     def __init__(self, code: str, message: str, *, where: str = "", hint: str = "") -> None:
         entry = CATALOG.get(code)
         if entry is None:
-            raise LookupError(f"error code {code!r} is not in headwater/errors/catalog.py")
+            raise LookupError(f"error code {code!r} is not in headwater/errors/catalog/")
         super().__init__(message)
         self.code = code
         self.message = message

@@ -1,0 +1,26 @@
+"""Every error code: stable, with its meaning and its fix. One file per room."""
+
+from __future__ import annotations
+
+from headwater.errors.catalog import app, event, formats, ground, log, runtime, sink, source, spark
+from headwater.errors.catalog.entry import CodeEntry
+
+CATALOG: dict[str, CodeEntry] = {
+    **ground.ENTRIES,
+    **event.ENTRIES,
+    **log.ENTRIES,
+    **runtime.ENTRIES,
+    **source.ENTRIES,
+    **formats.ENTRIES,
+    **sink.ENTRIES,
+    **spark.ENTRIES,
+    **app.ENTRIES,
+}
+
+
+def explain(code: str) -> CodeEntry | None:
+    """The catalog entry of a code, or None."""
+    return CATALOG.get(code)
+
+
+__all__ = ["CATALOG", "CodeEntry", "explain"]

@@ -1,0 +1,128 @@
+"""Configuration, commands and files."""
+
+from __future__ import annotations
+
+from headwater.errors.catalog.entry import section
+
+ENTRIES = section(
+    (
+        "config-missing",
+        "The configuration file does not exist.",
+        "Write one with: headwater init",
+    ),
+    (
+        "config-syntax",
+        "The configuration file is not valid YAML.",
+        "Correct the line shown.",
+    ),
+    (
+        "config-invalid",
+        "A setting is unknown, missing or has the wrong type.",
+        "Correct the path shown; headwater validate FILE checks it again.",
+    ),
+    (
+        "config-variable",
+        "A ${…} reference in the configuration cannot be resolved.",
+        "Set the variable, or give a default with ${NAME:-default}.",
+    ),
+    (
+        "sink-unknown",
+        "No sink of this type is registered.",
+        "headwater version lists the sinks.",
+    ),
+    (
+        "format-unknown",
+        "No wire format of this name is registered.",
+        "headwater version lists the formats.",
+    ),
+    (
+        "table-unknown",
+        "A table name or pattern of the configuration matches no table.",
+        "Correct the name, or run headwater doctor FILE to see which tables there are.",
+    ),
+    (
+        "file-exists",
+        "The file is there already and would be overwritten.",
+        "Choose another name, or say --force.",
+    ),
+    (
+        "file-unwritable",
+        "The file cannot be written.",
+        "Choose a directory that this user may write to.",
+    ),
+    (
+        "machine-python",
+        "This Python is too old.",
+        "Install Python 3.11 or newer.",
+    ),
+    (
+        "machine-sqlite",
+        "The SQLite library of this Python is too old.",
+        "Use a Python that was built with SQLite 3.37 or newer.",
+    ),
+    (
+        "machine-disk",
+        "Little disk space is left.",
+        "Free some space, or lower log.retention.",
+    ),
+    (
+        "log-open-to-others",
+        "The log holds row data and other users of this machine can read it.",
+        "chmod 600 the file.",
+    ),
+    (
+        "tail-start",
+        "The place to read from is not a place in the log.",
+        "Use --from earliest, --from latest or --from SEQUENCE.",
+    ),
+    (
+        "code-unknown",
+        "There is no error code of this name.",
+        "headwater explain lists all codes.",
+    ),
+    (
+        "verify-differs",
+        "A target table does not equal its source table.",
+        "headwater verify FILE lists the differing keys; headwater tail FILE --key KEY shows one.",
+    ),
+    (
+        "demo-writer",
+        "The sample writer of the demo ended with an error.",
+        "Run the demo again in another directory: headwater demo --directory DIR",
+    ),
+    (
+        "verify-undecidable",
+        "An event does not carry the whole row, so it cannot be replayed for the comparison.",
+        "Let the target catch up (headwater run FILE --once), then verify again.",
+    ),
+    (
+        "verify-no-target",
+        "There is nothing to compare the source with.",
+        "Add a spark section to the configuration.",
+    ),
+    (
+        "verify-timeout",
+        "The log did not reach the source's position within the time limit.",
+        "Start capture (headwater run FILE) or raise --timeout.",
+    ),
+    (
+        "server-bind",
+        "The status server cannot listen on the configured address.",
+        "Set server.port to a free port, or to 0 for any.",
+    ),
+    (
+        "server-missing",
+        "Starlette and uvicorn, which the status server needs, are not installed.",
+        "pip install 'headwater[server]', or set server.enabled: false.",
+    ),
+    (
+        "server-unprotected",
+        "The status server may not listen beyond this machine without a token.",
+        "Set server.token: ${HEADWATER_TOKEN}, or server.host: 127.0.0.1.",
+    ),
+    (
+        "secret-unresolved",
+        "A secret could not be read from where it is kept.",
+        "Set the environment variable or create the file that the configuration names.",
+    ),
+)
