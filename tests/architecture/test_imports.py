@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ("pyspark", "delta", "fastavro", "google.protobuf", "starlette", "uvicorn", "typer", "rich")
+HEAVY = ("pyspark", "fastavro", "google.protobuf", "starlette", "uvicorn", "typer")
 
 
 def _loaded_after(statement: str) -> set[str]:

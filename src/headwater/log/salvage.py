@@ -12,6 +12,7 @@ import sqlite3
 from pathlib import Path
 from uuid import uuid4
 
+from headwater.errors import TransientError
 from headwater.failpoint import failpoint
 from headwater.log.check import Damage, damages
 from headwater.log.connection import connect, create, transaction, translated
@@ -28,6 +29,7 @@ def salvage(path: Path) -> tuple[Damage, ...]:
             found = tuple(damages(old))
             create(fresh)
             _copy(old, fresh, found)
+            _fold_back(old, path)
         finally:
             old.close()
     failpoint("log.salvage.before_replace")
@@ -40,6 +42,13 @@ def salvage(path: Path) -> tuple[Damage, ...]:
     failpoint("log.salvage.before_swap")
     fresh.replace(path)
     return found
+
+
+def _fold_back(old: sqlite3.Connection, path: Path) -> None:
+    """Where others have the log open, closing it would leave commits in a side file that goes."""
+    (busy, _, _) = old.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+    if busy:
+        raise TransientError("log-busy", "another process is reading the log", where=str(path))
 
 
 def _copy(old: sqlite3.Connection, fresh: Path, found: tuple[Damage, ...]) -> None:

@@ -1,0 +1,36 @@
+"""`python -m headwater` and the `headwater` script: where the two doors meet.
+
+The command line and the status server do not import each other; here, above both, the one is handed
+to the other.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from headwater.cli.doors import Doors, RunningServer
+from headwater.cli.main import main as run_command
+
+if TYPE_CHECKING:
+    from headwater.app.config import ServerSettings
+    from headwater.app.status import StatusView
+
+
+def main() -> int:
+    """Run one command; returns its exit code."""
+    return run_command(doors=Doors(open_server=_open_server))
+
+
+def _open_server(settings: ServerSettings, view: StatusView) -> RunningServer:
+    try:
+        from headwater.server import StatusServer
+    except ModuleNotFoundError as exc:
+        from headwater.errors import MachineError
+
+        raise MachineError("server-missing", f"{exc.name} is not installed") from exc
+    return StatusServer(settings, view)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,44 @@
+"""The configuration file: YAML in, frozen settings out, or every problem with its line.
+
+`load_config` is the door. document.py keeps the lines, interpolate.py resolves `${…}`, model.py
+names the settings, quantity.py and scalar.py their types, reason.py and problem.py the errors.
+
+Holds: INV-12 (values that came from outside the file are never shown).
+"""
+
+from headwater.app.config.interpolate import interpolate
+from headwater.app.config.load import config_schema, load_config, parse_config
+from headwater.app.config.model import (
+    LOOPBACK,
+    Config,
+    LogSettings,
+    ObservabilitySettings,
+    RetentionSettings,
+    ServerSettings,
+    SinkSettings,
+    SourceSettings,
+    SparkSettings,
+)
+from headwater.app.config.problem import InvalidConfigError, Problem, dotted
+from headwater.app.config.quantity import Duration, Size
+
+__all__ = [
+    "LOOPBACK",
+    "Config",
+    "Duration",
+    "InvalidConfigError",
+    "LogSettings",
+    "ObservabilitySettings",
+    "Problem",
+    "RetentionSettings",
+    "ServerSettings",
+    "SinkSettings",
+    "Size",
+    "SourceSettings",
+    "SparkSettings",
+    "config_schema",
+    "dotted",
+    "interpolate",
+    "load_config",
+    "parse_config",
+]

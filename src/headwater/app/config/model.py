@@ -1,0 +1,141 @@
+"""The configuration file as types: every setting, its default, and what it means."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from headwater.app.config.quantity import Duration, Size
+from headwater.app.config.scalar import Bool, FilePath, Int, SecretText, Target, Text, Trigger, Url
+
+LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
+Name = Annotated[Text, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
+Globs = tuple[Annotated[Text, Field(min_length=1)], ...]
+EVERY_TABLE: Globs = ("*",)
+
+
+class _Section(BaseModel):
+    """Unknown settings are errors, and nothing changes after it was read."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
+
+
+class SourceSettings(_Section):
+    """Which database is captured, and which tables of it."""
+
+    url: Annotated[Url, Field(description="The database, for example sqlite:///shop.db")]
+    tables: Annotated[
+        Globs, Field(min_length=1, description="Tables to capture: names or globs such as order*")
+    ] = EVERY_TABLE
+    exclude: Annotated[Globs, Field(description="Tables to leave out; wins over tables")] = ()
+    snapshot: Annotated[
+        Literal["initial", "never"],
+        Field(description="Read existing rows first (initial), or only changes from now on"),
+    ] = "initial"
+    on_gap: Annotated[
+        Literal["halt", "resnapshot", "accept"],
+        Field(description="When the source lost changes: stop, read the tables again, or go on"),
+    ] = "halt"
+    poll_interval: Annotated[
+        Duration, Field(description="Longest wait before looking for changes again")
+    ] = Duration(50)
+
+
+class RetentionSettings(_Section):
+    """How long events stay in the log. Required consumers hold retention back."""
+
+    max_age: Annotated[Duration | None, Field(description="Remove events older than this")] = None
+    max_bytes: Annotated[Size | None, Field(description="Keep the log below this size")] = None
+
+
+class LogSettings(_Section):
+    """The durable record between the source and its consumers."""
+
+    path: Annotated[FilePath, Field(description="The log file")]
+    retention: Annotated[
+        RetentionSettings, Field(description="Unlimited where nothing is said")
+    ] = RetentionSettings()
+
+
+class SparkSettings(_Section):
+    """Tables that Spark keeps equal to the source."""
+
+    target: Annotated[Target, Field(min_length=1, description="Directory or URI of the tables")]
+    table_format: Annotated[
+        Literal["delta", "parquet"],
+        Field(description="delta keeps a mirror; parquet appends every change and needs no jar"),
+    ] = "delta"
+    mode: Annotated[Literal["mirror"], Field(description="What the tables hold")] = "mirror"
+    trigger: Annotated[
+        Trigger,
+        Field(description="Time between micro-batches, or available_now to catch up and stop"),
+    ] = Duration(5000)
+    tables: Annotated[Globs, Field(min_length=1, description="Tables to apply")] = EVERY_TABLE
+    master: Annotated[Text, Field(description="Spark master URL")] = "local[2]"
+
+
+class SinkSettings(_Section):
+    """One more place that receives the changes."""
+
+    name: Annotated[Name, Field(description="The consumer's name; its cursor in the log")]
+    type: Annotated[Literal["file", "stdout"], Field(description="Where the changes go")]
+    format: Annotated[Text, Field(description="Wire format of one event")] = "headwater-json"
+    path: Annotated[FilePath | None, Field(description="The file, for type file")] = None
+    tables: Annotated[Globs, Field(min_length=1, description="Tables to deliver")] = EVERY_TABLE
+
+    @model_validator(mode="after")
+    def _path_where_needed(self) -> SinkSettings:
+        if self.type == "file" and self.path is None:
+            raise ValueError("a sink of type file needs a path")
+        if self.type != "file" and self.path is not None:
+            raise ValueError(f"a sink of type {self.type} has no path")
+        return self
+
+
+class ServerSettings(_Section):
+    """Status and metrics over HTTP. Off unless this section is there."""
+
+    enabled: Annotated[Bool, Field(description="Serve status and metrics")] = True
+    host: Annotated[Text, Field(description="Address to listen on")] = "127.0.0.1"
+    port: Annotated[Int, Field(ge=0, le=65535, description="0 takes any free port")] = 8321
+    token: Annotated[
+        SecretText | None, Field(description="Bearer token; required beyond this machine")
+    ] = None
+
+    @model_validator(mode="after")
+    def _token_beyond_loopback(self) -> ServerSettings:
+        if self.enabled and self.host not in LOOPBACK and self.token is None:
+            raise ValueError(
+                "listening beyond this machine needs a token: token: ${HEADWATER_TOKEN}"
+            )
+        return self
+
+
+class ObservabilitySettings(_Section):
+    """What the process tells about itself."""
+
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Field(description="Least level written")
+    ] = "info"
+
+
+class Config(_Section):
+    """One pipeline: a source, its log and its consumers."""
+
+    version: Annotated[Literal[1], Field(description="Version of this file's layout")]
+    name: Annotated[Name, Field(description="The pipeline's name")] = "default"
+    source: SourceSettings
+    log: LogSettings
+    spark: SparkSettings | None = None
+    sinks: tuple[SinkSettings, ...] = ()
+    server: ServerSettings = ServerSettings(enabled=False)
+    observability: ObservabilitySettings = ObservabilitySettings()
+
+    @model_validator(mode="after")
+    def _distinct_consumers(self) -> Config:
+        names = [sink.name for sink in self.sinks]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"two sinks have the name {', '.join(twice)}; each needs its own")
+        return self

@@ -1,0 +1,103 @@
+"""`headwater verify`: the proof for a configuration, with Spark's tables as the target."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from headwater.app.config import Config, load_config
+from headwater.app.database import look, sqlite_path
+from headwater.app.inspect import writer_of
+from headwater.app.registry import open_log
+from headwater.app.spark_loop import session_factory
+from headwater.app.sqlite_rows import sqlite_rows
+from headwater.app.tables import choose_tables
+from headwater.app.verify import Proof, Verifier
+from headwater.errors import ConfigError
+from headwater.log import SqliteLog
+from headwater.observe import SystemClock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from headwater.spark.applied import Session
+
+# Without a capture process the log will not move: waiting long for it would only hide that.
+_IDLE_TIMEOUT_S = 2.0
+
+
+def prove(file: Path, patterns: tuple[str, ...], *, timeout_s: float) -> dict[str, Any]:
+    """Compare the tables of a configuration; plain values."""
+    config = load_config(file)
+    settings = config.spark
+    if settings is None:
+        raise ConfigError(
+            "verify-no-target",
+            "the configuration has no spark section, so there are no tables to compare",
+            where=str(file),
+        )
+    known = look(sqlite_path(config.source.url)).capturable
+    tables = choose_tables(patterns, config.source.exclude, known, "--tables")
+    log = open_log(config.log.path)
+    log.info()  # a missing log is said before Spark is started
+    running = writer_of(config.log.path) is not None
+    patience_s = timeout_s if running else min(timeout_s, _IDLE_TIMEOUT_S)
+    with session_factory(settings)() as session:
+        return as_result(prove_with(session, config, log, tables, timeout_s=patience_s))
+
+
+def prove_with(
+    session: Session,
+    config: Config,
+    log: SqliteLog,
+    tables: tuple[str, ...],
+    *,
+    timeout_s: float,
+    progress: Callable[[str], None] = lambda _step: None,
+) -> Proof:
+    """The proof through a session that is open."""
+    from headwater.app.spark_rows import SparkRows
+    from headwater.spark.applied import AppliedTables
+    from headwater.spark.rows import as_stored
+
+    settings = config.spark
+    if settings is None:
+        raise ValueError("the configuration has no spark section")
+    reader = log.reader()
+    try:
+        newest = {schema.table.name: schema for _, schema in reader.schemas()}
+        tables_there = AppliedTables(session, settings.target, settings.table_format, reader.log_id)
+        verifier = Verifier(
+            reader,
+            SparkRows(tables_there),
+            clock=SystemClock(),
+            timeout_s=timeout_s,
+            stored=lambda row, schema: as_stored(dict(row), schema),
+        )
+        database = sqlite_path(config.source.url)
+        return verifier.verify(
+            [newest[name] for name in tables if name in newest],
+            lambda: sqlite_rows(database, lambda: log.info().position),
+            progress,
+        )
+    finally:
+        reader.close()
+
+
+def as_result(proof: Proof) -> dict[str, Any]:
+    """The proof as plain values, with its sentence."""
+    tables = [table.as_dict() for table in proof.tables]
+    rows = sum(table.source_count for table in proof.tables)
+    wrong = [table.table for table in proof.tables if not table.equal]
+    moment = f"at event {proof.sequence:,}"
+    summary = (
+        f"{len(tables)} tables with {rows:,} rows equal their source {moment}"
+        if not wrong
+        else f"{len(wrong)} of {len(tables)} tables differ from their source {moment}"
+    )
+    return {
+        "equal": proof.equal,
+        "sequence": proof.sequence,
+        "summary": summary,
+        "tables": tables,
+    }

@@ -1,0 +1,90 @@
+"""`headwater doctor` and `headwater status`: is everything ready, and how is it going."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from headwater.cli.arguments import ConfigFile
+from headwater.cli.example import example
+from headwater.cli.output import Json, Report, grid, reporting
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this file."""
+    app.command("status", epilog=example("headwater status shop.yaml"))(status)
+    app.command("doctor", epilog=example("headwater doctor shop.yaml"))(doctor)
+
+
+def doctor(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="Also check what this file names.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Check the machine, and a pipeline if one is named.
+
+    Exit code 3: the machine is not ready; 2: the configuration is wrong; warnings do not count.
+    """
+    from headwater.app.doctor import diagnose
+    from headwater.app.finding import worst
+
+    with reporting("doctor", as_json=as_json) as out:
+        findings = diagnose(file)
+        width = max(len(finding.check) for finding in findings)
+        for finding in findings:
+            code = f"  [{finding.code}]" if finding.code else ""
+            out.mark(finding.severity, f"{finding.check:<{width}}  {finding.evidence}{code}")
+            if finding.fix and finding.severity != "info":
+                out.hint(finding.fix)
+        exit_code = worst(findings)
+        count = dict.fromkeys(("ok", "info", "warning", "error"), 0)
+        for finding in findings:
+            count[finding.severity] += 1
+        summary = f"{count['error']} errors, {count['warning']} warnings, {count['ok']} ok"
+        out.say(summary, style="bold")
+        result = [finding.as_dict() for finding in findings]
+        out.done(summary, {"findings": result}, ok=exit_code == 0, exit_code=exit_code)
+
+
+def status(file: ConfigFile, as_json: Json = False) -> None:
+    """Show how far capture and every consumer are.
+
+    Works from the log file alone; if the pipeline runs with its status server, its live state too.
+    """
+    from headwater.app.inspect import inspect
+
+    with reporting("status", as_json=as_json) as out:
+        facts = inspect(file)
+        _show(out, facts)
+        out.done(facts["summary"], facts, ok=facts["ok"])
+
+
+def _show(out: Report, facts: dict[str, Any]) -> None:
+    from headwater.cli.log import moment
+
+    out.mark("ok" if facts["ok"] else "error", f"{facts['name']}: {facts['summary']}")
+    if facts["remedy"]:
+        out.hint(facts["remedy"])
+    log = facts["log"]
+    rows = [
+        ("source", facts["source"]),
+        ("log", f"{log['path']}  {log['events']:,} events up to {log['head']:,}"),
+        ("last append", f"{moment(log['appended_at_ms'])} UTC"),
+        ("writer", facts["writer"]),
+    ]
+    out.say(grid(("", ""), rows))
+    if log["cursors"]:
+        out.say()
+        cursors = [
+            (
+                each["name"],
+                f"{each['acked']:,}",
+                f"{each['lag_events']:,}",
+                moment(each["updated_at_ms"]),
+            )
+            for each in log["cursors"]
+        ]
+        out.say(grid(("CONSUMER", "ACKED", "LAG", "UPDATED (UTC)"), cursors, (1, 2)))

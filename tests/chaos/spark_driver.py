@@ -1,0 +1,78 @@
+"""The driver process that is killed: the log into Delta tables, once through, then a dump.
+
+python -m tests.chaos.spark_driver DIRECTORY [--plant unguarded_merge] [--dump]
+"""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+
+from headwater.app.spark import TableJob, spark_session
+from headwater.errors import HeadwaterError
+from headwater.event import TableId
+from headwater.failpoint import failpoint
+from headwater.spark import delta
+from headwater.spark.columns import SEQUENCE
+from headwater.spark.latest import SEQ, TableChanges
+from headwater.spark.target import table_path
+from tests.chaos.worker import Place
+from tests.chaos.workload import KEYS
+
+
+def plant_unguarded_merge() -> None:
+    """A MERGE that neither compares sequence numbers nor carries its position in the commit."""
+    guarded = delta.merge_sql
+
+    def merge(self: delta.DeltaTarget, rows: DataFrame, changes: TableChanges, until: int) -> None:
+        del until
+        view = f"unguarded_{changes.table}"
+        rows.createOrReplaceTempView(view)
+        failpoint("spark.table.before_merge")
+        newer = f"s.{SEQ} > t.{SEQUENCE}"
+        self._session.sql(guarded(self._name, view, changes).replace(newer, "true"))
+
+    delta.DeltaTarget.merge = merge  # type: ignore[method-assign]
+
+
+def drive(place: Place, *, dump: bool) -> None:
+    target = str(place.directory / "tables")
+    job = TableJob(place.log, target, interval_s=None)
+    with spark_session() as session:
+        job.run_once(session)
+        if dump:
+            found = {table: _rows(session, target, table) for table in KEYS}
+            (place.directory / "dump.json").write_text(json.dumps(found))
+
+
+def _rows(session: SparkSession, target: str, table: str) -> list[dict[str, Any]]:
+    frame = session.read.format("delta").load(table_path(target, TableId(None, table)))
+    names = [name for name in frame.columns if name != SEQUENCE]
+    return [{name: _plain(row[name]) for name in names} for row in frame.collect()]
+
+
+def _plain(value: Any) -> Any:
+    return base64.b64encode(value).decode() if isinstance(value, (bytes, bytearray)) else value
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("directory", type=Path)
+    parser.add_argument("--plant", choices=["", "unguarded_merge"], default="")
+    parser.add_argument("--dump", action="store_true")
+    chosen = parser.parse_args()
+    if chosen.plant:
+        plant_unguarded_merge()
+    try:
+        drive(Place(chosen.directory), dump=chosen.dump)
+    except HeadwaterError as error:
+        raise SystemExit(f"{error.code}: {error}") from error
+
+
+if __name__ == "__main__":
+    main()

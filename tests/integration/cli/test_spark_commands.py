@@ -1,0 +1,97 @@
+"""Commands that start Spark: demo, run with tables, verify."""
+
+from __future__ import annotations
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from headwater.app.demo.shop import create_shop
+from headwater.app.demo.writer import write
+from tests.integration.cli.conftest import Cli
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
+PATIENCE_S = 600.0
+
+
+@pytest.mark.parametrize("table_format", ["delta", "parquet"])
+def test_demo_proves_the_tables_equal_when_the_writer_has_ended(
+    cli: Cli, table_format: str
+) -> None:
+    words = ("demo", "--seconds", "4", "--table-format", table_format, "--json")
+    envelope = cli(*words, timeout_s=PATIENCE_S).json()
+    assert envelope["ok"], envelope
+    result = envelope["result"]
+    assert result["transactions"] > 20
+    assert result["proof"]["equal"]
+    assert [table["table"] for table in result["proof"]["tables"]] == [
+        *("customers", "products", "orders", "order_items")
+    ]
+    assert (cli.directory / "headwater-demo" / "shop.yaml").exists()
+
+
+def test_verify_names_the_rows_when_the_target_was_forged(cli: Cli) -> None:
+    create_shop(cli.directory / "shop.db", customers=10)
+    assert cli("init", "shop.yaml", "--from", "shop.db").code == 0
+    file = cli.directory / "shop.yaml"
+    file.write_text(file.read_text().replace("port: 8321", "port: 0"))
+    done = cli("run", "shop.yaml", "--once", timeout_s=PATIENCE_S)
+    assert done.code == 0, done.err
+    write(cli.directory / "shop.db", 0.5, seed=3)
+    behind = cli("verify", "shop.yaml", timeout_s=PATIENCE_S)
+    assert behind.code == 1
+    assert "verify-timeout" in behind.err
+    assert cli("run", "shop.yaml", "--once", timeout_s=PATIENCE_S).code == 0
+    equal = cli("verify", "shop.yaml", "--json", timeout_s=PATIENCE_S).json()
+    assert equal["ok"], equal
+    _forge(cli.directory / "shop.db")
+    forged = cli("verify", "shop.yaml", "--tables", "orders", timeout_s=PATIENCE_S)
+    assert forged.code == 1
+    assert "DIFFERS" in forged.out
+    assert "differs in id=1" in forged.out
+
+
+def _forge(database: Path) -> None:
+    """Change a row behind the triggers' back, as a writer without them would."""
+    with sqlite3.connect(database) as db:
+        triggers = db.execute(
+            "SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"
+        ).fetchall()
+        for name, _ in triggers:
+            db.execute(f'DROP TRIGGER "{name}"')
+        db.execute("UPDATE orders SET total = total + 1 WHERE id = 1")
+        for _, sql in triggers:
+            db.execute(sql)
+
+
+def test_demo_names_the_way_out_when_java_is_missing(cli: Cli) -> None:
+    done = cli("demo", "--seconds", "1", JAVA_HOME="/nonexistent", timeout_s=PATIENCE_S)
+    assert done.code == 3
+    assert "spark-java" in done.err
+    assert "Java 17" in done.err
+
+
+def test_demo_names_parquet_when_jars_cannot_be_fetched(cli: Cli, tmp_path: Path) -> None:
+    java = shutil.which("java")
+    assert java is not None
+    proxy = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 -Dhttp.proxyHost=127.0.0.1"
+    done = cli(
+        *("demo", "--seconds", "1"),
+        timeout_s=PATIENCE_S,
+        HEADWATER_CACHE=str(tmp_path / "empty"),
+        JAVA_TOOL_OPTIONS=f"{proxy} -Dhttp.proxyPort=9",
+    )
+    assert done.code == 3
+    assert "spark-jars" in done.err
+    assert "--table-format parquet" in done.err
+
+
+def test_demo_refuses_when_the_directory_belongs_to_someone_else(cli: Cli) -> None:
+    (cli.directory / "mine").mkdir()
+    (cli.directory / "mine" / "thesis.txt").write_text("years of work")
+    done = cli("demo", "--directory", "mine")
+    assert done.code == 2
+    assert "file-exists" in done.err
+    assert (cli.directory / "mine" / "thesis.txt").exists()
