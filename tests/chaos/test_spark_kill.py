@@ -20,7 +20,12 @@ from tests.chaos.spark_scenario import PATIENCE_S, Mirrored, mirrored
 pytestmark = [pytest.mark.chaos, pytest.mark.spark, pytest.mark.timeout(1800)]
 
 # In the order in which a table's life allows them; the seed shuffles those in the middle.
-FIRST = ("spark.table.before_create", "spark.table.after_create")
+FIRST = (
+    "spark.table.before_create",
+    "spark.table.after_create",
+    "spark.table.before_fill",
+    "spark.table.after_fill",
+)
 MIDDLE = (
     "spark.table.before_merge",
     "spark.table.after_merge",
@@ -63,6 +68,9 @@ def test_delta_tables_equal_the_source_when_drivers_are_killed(
 def _outrun(mirror: Mirrored, plant: str) -> list[str]:
     """A driver is frozen before its MERGE, its successor overtakes it, then it wakes up."""
     mirror.advance()
+    mirror.run_to_the_end(plant=plant)
+    mirror.workload.rewrite()
+    mirror.capture()
     with mirror.driver("spark.table.before_merge=sleep:3", plant=plant) as zombie:
         mirror.wait_for(zombie, "spark.table.before_merge")
         os.kill(zombie.pid, signal.SIGSTOP)

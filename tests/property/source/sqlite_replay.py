@@ -41,7 +41,7 @@ def changes(connection: sqlite3.Connection, *, after: int = 0) -> list[Change]:
     )
     found = connection.execute(
         f"SELECT change_id, capture_no, op, {names} FROM _headwater_change "
-        "WHERE change_id > ? AND op <> 'c' ORDER BY change_id",
+        "WHERE change_id > ? AND op NOT IN ('c', 'v') ORDER BY change_id",
         (after,),
     ).fetchall()
     return [_change(row, generations[row[1]], installed.width) for row in found]

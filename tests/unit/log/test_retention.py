@@ -14,14 +14,14 @@ from headwater.testing.builders import IDENTITY, TS_MS, inserts, source_batch
 def log(tmp_path: Path) -> SqliteLog:
     log = SqliteLog.create(tmp_path / "events.hwlog")
     writer = log.writer(IDENTITY)
-    for start in (1, 11, 21):
+    for start in (1, 100_001, 200_001):  # the number of a change is its time in ms
         writer.append(source_batch(inserts(start, 10), start + 9))
     writer.close()
     return log
 
 
-def _age_of(sequence: int) -> int:
-    return time.time_ns() // 1_000_000 - (TS_MS + sequence)
+def _age_of(change: int) -> int:
+    return time.time_ns() // 1_000_000 - (TS_MS + change)
 
 
 def test_retention_keeps_everything_when_no_limit_is_set(log: SqliteLog) -> None:
@@ -29,7 +29,7 @@ def test_retention_keeps_everything_when_no_limit_is_set(log: SqliteLog) -> None
 
 
 def test_retention_removes_whole_segments_when_they_are_too_old(log: SqliteLog) -> None:
-    report = log.retain(RetentionPolicy(max_age_ms=_age_of(15)))
+    report = log.retain(RetentionPolicy(max_age_ms=_age_of(50_000)))
     assert (report.removed_events, report.tail, report.held_by) == (10, 11, None)
     assert log.reader().bounds().tail == 11
 
@@ -60,7 +60,7 @@ def test_retention_never_cuts_inside_a_transaction(tmp_path: Path) -> None:
 
 def test_reader_is_told_when_retention_passed_it(log: SqliteLog) -> None:
     """INV-9: removed events are an error, not an empty answer."""
-    log.retain(RetentionPolicy(max_age_ms=_age_of(15)))
+    log.retain(RetentionPolicy(max_age_ms=_age_of(50_000)))
     with pytest.raises(GapError) as caught:
         list(log.reader().read(0))
     assert caught.value.code == "log-truncated"
@@ -68,5 +68,5 @@ def test_reader_is_told_when_retention_passed_it(log: SqliteLog) -> None:
 
 
 def test_cursor_begins_at_the_tail_when_earlier_events_are_gone(log: SqliteLog) -> None:
-    log.retain(RetentionPolicy(max_age_ms=_age_of(15)))
+    log.retain(RetentionPolicy(max_age_ms=_age_of(50_000)))
     assert log.cursor("new").acked == 10

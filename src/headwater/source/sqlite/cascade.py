@@ -23,6 +23,7 @@ from headwater.source.sqlite.layout import (
     CHANGE,
     NOW_MS,
     OP_UPDATE,
+    OP_VOID,
     new_columns,
     old_columns,
 )
@@ -69,7 +70,7 @@ def cascade_triggers(
         (
             f"AFTER UPDATE ON {quote(table.name)} "
             f"WHEN EXISTS (SELECT 1 FROM {own} AND ({now}) IS NOT ({new})) BEGIN "
-            f"DELETE FROM {CHANGE} WHERE {earlier} AND {since}; "
+            f"UPDATE {CHANGE} SET op = '{OP_VOID}' WHERE {earlier} AND {since}; "
             f"UPDATE {CHANGE} SET {current} WHERE change_id = {newest}; END"
         ),
     )

@@ -17,6 +17,7 @@ from headwater.source.sqlite.layout import (
     OP_DELETE,
     OP_INSERT,
     OP_UPDATE,
+    OP_VOID,
     new_columns,
     old_columns,
 )
@@ -32,6 +33,14 @@ def newest(connection: sqlite3.Connection) -> int:
     """The newest committed change, 0 before the first."""
     (change_id,) = connection.execute(f"SELECT ifnull(max(change_id), 0) FROM {CHANGE}").fetchone()
     return int(change_id)
+
+
+def oldest_after(connection: sqlite3.Connection, change_id: int) -> int | None:
+    """The next change that is still there."""
+    (found,) = connection.execute(
+        f"SELECT min(change_id) FROM {CHANGE} WHERE change_id > ?", (change_id,)
+    ).fetchone()
+    return None if found is None else int(found)
 
 
 def end_of_piece(connection: sqlite3.Connection, after: int, until: int, limit: int) -> int:
@@ -92,7 +101,8 @@ class ChangeReader:
             f" CASE WHEN op IN ('{OP_UPDATE}', '{OP_INSERT}') THEN CAST({after_image} AS BLOB) END,"
             f" CASE WHEN op = '{OP_CONTEXT}' THEN n1 END"
             f" FROM {CHANGE} WHERE change_id > ? AND change_id <= ?"
-            f" AND (capture_no IN ({wanted}) OR op = '{OP_CONTEXT}') ORDER BY change_id",
+            f" AND (capture_no IN ({wanted}) AND op <> '{OP_VOID}' OR op = '{OP_CONTEXT}')"
+            " ORDER BY change_id",
             (after, until),
         ).fetchall()
 

@@ -28,6 +28,7 @@ OP_INSERT = "i"
 OP_UPDATE = "u"
 OP_DELETE = "d"
 OP_CONTEXT = "c"
+OP_VOID = "v"  # folded into another change; the row stays, so that a missing number is a gap
 
 CHANGE_FIXED_COLUMNS = 4
 

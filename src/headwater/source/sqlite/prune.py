@@ -7,12 +7,11 @@ import time
 from contextlib import suppress
 
 from headwater.failpoint import failpoint
-from headwater.source.sqlite.layout import CHANGE, META
+from headwater.source.sqlite.layout import CHANGE
 
 _EVERY_S = 1.0
 _AT_LEAST = 1_000
 _STEP = 10_000
-_KEY = "pruned_change_id"
 
 
 class Pruner:
@@ -48,29 +47,10 @@ class Pruner:
         try:
             for start in range(self._pruned, last, _STEP):
                 end = min(start + _STEP, last)
-                self._remove(end)
+                self._connection.execute(f"DELETE FROM {CHANGE} WHERE change_id <= ?", (end,))
                 self._pruned = end
         except sqlite3.OperationalError as exc:
             # Nothing is lost by keeping changes a little longer, so a writer goes first.
             if exc.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
                 raise
         failpoint("source.sqlite.after_prune")
-
-    def _remove(self, end: int) -> None:
-        """Remember in the same transaction how far was pruned: a gap is known by it (INV-9)."""
-        self._connection.execute("BEGIN IMMEDIATE")
-        try:
-            self._connection.execute(f"DELETE FROM {CHANGE} WHERE change_id <= ?", (end,))
-            self._connection.execute(
-                f"INSERT OR REPLACE INTO {META} (key, value) VALUES ('{_KEY}', ?)", (str(end),)
-            )
-            self._connection.execute("COMMIT")
-        except sqlite3.Error:
-            self._connection.execute("ROLLBACK")
-            raise
-
-
-def pruned_up_to(connection: sqlite3.Connection) -> int:
-    """The last change that was pruned, 0 if none was."""
-    row = connection.execute(f"SELECT value FROM {META} WHERE key = '{_KEY}'").fetchone()
-    return 0 if row is None else int(row[0])

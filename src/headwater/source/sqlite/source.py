@@ -32,7 +32,7 @@ from headwater.source.sqlite.generation import Generation, Trust, read_installed
 from headwater.source.sqlite.install import install
 from headwater.source.sqlite.introspect import introspect
 from headwater.source.sqlite.place import PendingTable, Place
-from headwater.source.sqlite.prune import Pruner, pruned_up_to
+from headwater.source.sqlite.prune import Pruner
 from headwater.source.sqlite.snapshot import count_rows, read_chunk
 
 _RENEWALS_PER_READ = 3
@@ -130,14 +130,14 @@ class SqliteSource:
 
     def _check_gap(self) -> None:
         newest = changes.newest(self._db)
-        pruned = pruned_up_to(self._db)
+        following = changes.oldest_after(self._db, self._place.change_id)
         if newest < self._place.change_id:
             self._gap(
                 f"the database ends at change {newest}, before change {self._place.change_id} that "
                 "the log holds: it was replaced or restored"
             )
-        elif pruned > self._place.change_id:
-            self._gap(f"changes {self._place.change_id + 1} to {pruned} are gone: others read them")
+        elif following is not None and following > self._place.change_id + 1:
+            self._gap(f"changes {self._place.change_id + 1} to {following - 1} are gone")
 
     def _gap(self, reason: str) -> None:
         match self._config.on_gap:
