@@ -270,11 +270,26 @@ class SqliteSource:
         if self._catalog.drifted() or self._catalog.uncaptured(self._db, self._config):
             return True
         self._cookie = cookie
-        if self._place.pending and self._place.pending[0].after is not None:
-            # VACUUM changes the cookie, and may number the rows of a table anew.
-            first = replace(self._place.pending[0], after=None, rows_done=0)
-            self._place = replace(self._place, pending=(first, *self._place.pending[1:]))
+        self._restart_if_renumbered()
         return False
+
+    def _restart_if_renumbered(self) -> None:
+        """VACUUM changes the cookie too, and may number anew the rows that have no key of ours.
+
+        The table is then read again under a new snapshot id, so that no event id comes twice.
+        """
+        if not self._place.pending or self._place.pending[0].after is None:
+            return
+        generation = self._catalog.generation(self._place.pending[0].capture_no)
+        table = None if generation is None else self._catalog.table(generation)
+        if table is not None and table.rowid_name is not None and (table.rowid_name,) != table.key:
+            first = PendingTable(self._place.pending[0].capture_no)
+            self._place = replace(
+                self._place,
+                pending=(first, *self._place.pending[1:]),
+                snapshot_id=f"{_now_ms():x}",
+                chunk_index=0,
+            )
 
     def _compared_cookie(self) -> int:
         """The schema version of the catalog, or none if tables moved since capture was installed.
