@@ -32,6 +32,7 @@ command -v java >/dev/null 2>&1 || [ -n "${JAVA_HOME:-}" ] || need_package openj
 say "making $venv with $("$python" --version)"
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
 uv_version=$(sed -n 's/^uv==\([0-9.]*\).*/\1/p' requirements.lock)
+"$venv/bin/python" -m pip --version >/dev/null 2>&1 || "$venv/bin/python" -m ensurepip --default-pip >/dev/null
 "$venv/bin/python" -m pip install -q --disable-pip-version-check "uv==${uv_version:?uv is not in requirements.lock}"
 
 say "installing the locked packages (the first time downloads about 600 MB, most of it Spark)"

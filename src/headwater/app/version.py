@@ -11,7 +11,7 @@ from typing import Any
 from headwater._version import __version__
 from headwater.app.registry import default_registry
 
-_LIBRARIES = ("pyarrow", "pyspark", "delta-spark", "pydantic", "starlette", "fastavro", "protobuf")
+_LIBRARIES = ("pyarrow", "pyspark", "pydantic", "starlette", "fastavro", "protobuf")
 
 
 def versions() -> dict[str, Any]:
