@@ -47,6 +47,7 @@ docs-serve: docs ## Serve the documentation on loopback
 	$(VENV)/bin/mkdocs serve -a 127.0.0.1:8000
 
 demo: $(READY) ## A shop database, captured live into Delta tables and proven equal (ARGS="--table-format parquet")
+	@case "$(ARGS)" in *parquet*) ;; *) echo "fetching Spark's jars, once"; $(PY) -m headwater.app.jars ;; esac
 	@$(VENV)/bin/headwater demo $(ARGS)
 
 lock: ## Resolve the dependencies anew into requirements.lock

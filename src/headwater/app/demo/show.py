@@ -6,6 +6,7 @@ are captured already, and takes over what has piled up.
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import time
@@ -28,6 +29,7 @@ from headwater.errors import MachineError
 if TYPE_CHECKING:
     from headwater.spark.applied import Session
 
+_SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SHOWN_CHANGES = 8
 _PROOF_TIMEOUT_S = 60.0
 
@@ -113,6 +115,8 @@ def _session_meanwhile(stage: Stage, parts: ExitStack) -> Future[Session]:
     if settings is None:
         raise ValueError("the demo's configuration has a spark section")
     open_session = session_factory(settings)
+    # A JVM that lives for a minute spends half of it on optimising itself for the next hour.
+    os.environ["JAVA_TOOL_OPTIONS"] = f"{os.environ.get('JAVA_TOOL_OPTIONS', '')} {_SHORT_LIVED}"
     pool = parts.enter_context(ThreadPoolExecutor(1, thread_name_prefix="headwater-session"))
     return pool.submit(lambda: parts.enter_context(open_session()))
 
