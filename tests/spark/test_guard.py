@@ -1,0 +1,52 @@
+"""The sequence guard of the MERGE: an older change never wins, and without the guard it would."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.event import Column, Kind, LogicalType, TableId, TableSchema
+from headwater.spark import delta
+from headwater.spark.delta import DeltaTarget
+from headwater.spark.latest import TableChanges
+
+pytestmark = pytest.mark.spark
+
+ITEMS = TableSchema(
+    table=TableId(None, "items"),
+    columns=(Column("id", LogicalType(Kind.INT64)), Column("name", LogicalType(Kind.STRING))),
+    primary_key=("id",),
+)
+CHANGES = TableChanges("items", ITEMS, {}, partial=False, truncated_at=None)
+COLUMNS = "__sequence bigint, __deleted boolean, id bigint, name string, __partial boolean"
+
+
+def _late_change(spark: SparkSession, path: Path) -> str:
+    """A newer row stands in the table; then a stale writer, under another name, merges its own."""
+    for writer, sequence, name in (("first", 20, "newer"), ("stale", 10, "older")):
+        table = DeltaTarget(spark, str(path), writer)
+        table.prepare(ITEMS)
+        rows = spark.createDataFrame([(sequence, False, 1, name, False)], COLUMNS)
+        table.merge(rows, CHANGES, sequence)
+    (row,) = spark.read.format("delta").load(str(path)).collect()
+    return str(row["name"])
+
+
+def test_older_change_loses_against_a_newer_row(spark: SparkSession, tmp_path: Path) -> None:
+    assert _late_change(spark, tmp_path / "items") == "newer"
+
+
+def test_older_change_would_win_when_the_guard_is_planted_away(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The teeth of the test above: the same story with the guard removed goes wrong."""
+    guarded = delta.merge_sql
+
+    def unguarded(target: str, view: str, changes: TableChanges) -> str:
+        sql = guarded(target, view, changes)
+        planted = sql.replace("s.__sequence > t._headwater_sequence", "true")
+        assert planted != sql
+        return planted
+
+    monkeypatch.setattr(delta, "merge_sql", unguarded)
+    assert _late_change(spark, tmp_path / "items") == "older"
