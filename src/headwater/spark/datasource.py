@@ -12,6 +12,7 @@ only), `maxEventsPerTrigger`, `partitions`. Spark hands their names over in lowe
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Any, Protocol
@@ -128,23 +129,17 @@ class _RangeReader:
     def _plan(self, after: int, until: int) -> list[Range]:
         if until <= after:
             return []
-        reader = self._opener.reader(self._options.path)
-        try:
+        with closing(self._opener.reader(self._options.path)) as reader:
             runs = reader.segments(after, until)
-        finally:
-            reader.close()
         return _share(runs, after, until, self._options.partitions)
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, Range):  # Spark's stand-in for "nothing to read"
             return
-        reader = self._opener.reader(self._options.path)
-        try:
+        with closing(self._opener.reader(self._options.path)) as reader:
             for batch in reader.read(partition.after, partition.until):
                 rows = to_spark(batch)
                 yield rows if not self._options.tables else self._chosen(rows)
-        finally:
-            reader.close()
 
     def _chosen(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Globs are tried once per table in the batch, not once per row."""
@@ -177,11 +172,8 @@ class LogBatchReader(_RangeReader, DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The ranges of the tasks."""
-        reader = self._opener.reader(self._options.path)
-        try:
+        with closing(self._opener.reader(self._options.path)) as reader:
             bounds = reader.bounds()
-        finally:
-            reader.close()
         starting = self._options.starting
         after = int(starting) if starting.isdigit() else bounds.tail - 1
         until = bounds.head if self._options.ending is None else self._options.ending
@@ -201,8 +193,7 @@ class LogStreamReader(_RangeReader, DataSourceStreamReader, SupportsTriggerAvail
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
         """Where a new query begins: as asked, else at the consumer's cursor, else at the tail."""
-        reader = self._opener.reader(self._options.path)
-        try:
+        with closing(self._opener.reader(self._options.path)) as reader:
             bounds = reader.bounds()
             starting = self._options.starting
             if starting == "latest":
@@ -214,15 +205,10 @@ class LogStreamReader(_RangeReader, DataSourceStreamReader, SupportsTriggerAvail
             else:
                 sequence = self._acked()
             return {"sequence": sequence, "log": reader.log_id}
-        finally:
-            reader.close()
 
     def _acked(self) -> int:
-        cursor = self._opener.cursor(self._options.path, self._options.consumer)
-        try:
+        with closing(self._opener.cursor(self._options.path, self._options.consumer)) as cursor:
             return cursor.acked
-        finally:
-            cursor.close()
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the end: what is visible now is what this run will read."""
@@ -239,8 +225,7 @@ class LogStreamReader(_RangeReader, DataSourceStreamReader, SupportsTriggerAvail
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
         """The end of the next micro-batch: a transaction's end within the limit."""
-        reader = self._opener.reader(self._options.path)
-        try:
+        with closing(self._opener.reader(self._options.path)) as reader:
             if start["log"] != reader.log_id:
                 raise GapError(
                     "spark-other-log",
@@ -254,15 +239,10 @@ class LogStreamReader(_RangeReader, DataSourceStreamReader, SupportsTriggerAvail
                 runs = reader.segments(begin, end)
                 end = _border(runs, begin + limit.max_rows, end)
             return {"sequence": end, "log": start["log"]}
-        finally:
-            reader.close()
 
     def _head(self) -> int:
-        reader = self._opener.reader(self._options.path)
-        try:
+        with closing(self._opener.reader(self._options.path)) as reader:
             return reader.bounds().head
-        finally:
-            reader.close()
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The ranges of a micro-batch's tasks."""
@@ -277,12 +257,9 @@ class LogStreamReader(_RangeReader, DataSourceStreamReader, SupportsTriggerAvail
         if not self._options.consumer:
             return
         failpoint("spark.source.before_commit")
-        cursor = self._opener.cursor(self._options.path, self._options.consumer)
-        try:
+        with closing(self._opener.cursor(self._options.path, self._options.consumer)) as cursor:
             if int(end["sequence"]) > cursor.acked:
                 cursor.ack(int(end["sequence"]))
-        finally:
-            cursor.close()
 
     def stop(self) -> None:
         """Nothing is held between calls."""

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.event import Operation, TableSchema
+from headwater.source.sqlite.events import utf8
 from headwater.source.sqlite.image import image_sql
 from headwater.source.sqlite.layout import (
     CHANGE,
@@ -147,7 +148,7 @@ def _as_object(text: str) -> str:
 def utf8_or_raise(rows: list[tuple[Any, ...]]) -> None:
     """ArrowInvalid if an image is not UTF-8 (an application may store anything as text)."""
     for place in (4, 5):
-        pa.array([row[place] for row in rows], pa.binary()).cast(pa.string())
+        utf8([row[place] for row in rows])
 
 
 def _images(schemas: Mapping[int, TableSchema], columns: Any, *, careful: bool) -> str:

@@ -7,6 +7,7 @@ import time
 from contextlib import suppress
 
 from headwater.failpoint import failpoint
+from headwater.source.sqlite.changes import newest
 from headwater.source.sqlite.layout import CHANGE
 
 _EVERY_S = 1.0
@@ -41,8 +42,7 @@ class Pruner:
 
     def _prune(self) -> None:
         self._last_s = time.monotonic()
-        (newest,) = self._connection.execute(f"SELECT max(change_id) FROM {CHANGE}").fetchone()
-        last = min(self._confirmed, (newest or 0) - 1)
+        last = min(self._confirmed, newest(self._connection) - 1)
         failpoint("source.sqlite.before_prune")
         try:
             for start in range(self._pruned, last, _STEP):
