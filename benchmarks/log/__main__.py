@@ -14,8 +14,9 @@ from headwater.event import EventBatch, Position
 from headwater.log import SqliteLog, payload
 
 IDENTITY = SourceIdentity("sqlite", SOURCE_UID)
-# (events per commit, commits): long enough to pass over several write-ahead log folds.
-SIZES = ((64, 300), (1024, 200), (5000, 100))
+# (events per commit, commits): enough commits for the write-ahead log to be folded back and begun
+# again, which is how a log spends its life.
+SIZES = ((64, 3000), (1024, 500), (5000, 120))
 
 
 def append_to_log(folder: Path, batch: EventBatch, commits: int) -> None:
