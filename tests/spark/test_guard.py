@@ -50,3 +50,19 @@ def test_older_change_would_win_when_the_guard_is_planted_away(
 
     monkeypatch.setattr(delta, "merge_sql", unguarded)
     assert _late_change(spark, tmp_path / "items") == "older"
+
+
+def test_second_driver_that_fills_a_new_table_doubles_no_key(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Both looked while the table was new; the later one holds more changes."""
+    path = str(tmp_path / "items")
+    first, second = (DeltaTarget(spark, path, "driver") for _ in range(2))
+    first.prepare(ITEMS)
+    second.prepare(ITEMS)
+    for table, until, names in ((first, 10, ["a"]), (second, 20, ["a", "b"]), (first, 15, ["a"])):
+        rows = [(until, False, number, name, False) for number, name in enumerate(names)]
+        table.fill(spark.createDataFrame(rows, COLUMNS), CHANGES, until)
+    held = spark.read.format("delta").load(path).collect()
+    assert sorted((row["id"], row["name"]) for row in held) == [(0, "a"), (1, "b")]
+    assert first.applied() == 20

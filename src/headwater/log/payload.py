@@ -40,9 +40,7 @@ def decode(payload: bytes, *, closes_transaction: bool) -> EventBatch:
     return EventBatch(records, closes_transaction)
 
 
-def checksum(
-    first_seq: int, last_seq: int, payload: bytes, *, closes_transaction: bool
-) -> bytes:
+def checksum(first_seq: int, last_seq: int, payload: bytes, *, closes_transaction: bool) -> bytes:
     """128 bits over the bytes and their place, so that a moved row is damage as well."""
     digest = xxhash.xxh3_128(struct.pack("<qq?", first_seq, last_seq, closes_transaction))
     digest.update(payload)

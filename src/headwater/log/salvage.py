@@ -7,6 +7,7 @@ changes inside a hole are gone stays on record in the hole's row.
 
 from __future__ import annotations
 
+import glob
 import os
 import sqlite3
 from pathlib import Path
@@ -16,13 +17,34 @@ from headwater.errors import TransientError
 from headwater.failpoint import failpoint
 from headwater.log.check import Damage, damages
 from headwater.log.connection import connect, create, transaction, translated
+from headwater.log.lease import Lease
 
+_DRAFT = ".salvage"
 _COPIED = ("meta", "state", "schema_version", "cursor", "hole")
 
 
 def salvage(path: Path) -> tuple[Damage, ...]:
-    """Replace the file by a sound one; the old file stays beside it as `.damaged`."""
-    fresh = path.with_name(f"{path.name}.{uuid4().hex}.salvage")
+    """Replace the file by a sound one; the old file stays beside it as `.damaged`.
+
+    It takes the writer's place meanwhile: what a writer appended to the old file would be lost.
+    """
+    lease = Lease(path)
+    lease.acquire()
+    try:
+        _sweep(path)
+        return _rebuild(path)
+    finally:
+        lease.release()
+
+
+def _sweep(path: Path) -> None:
+    """Remove the drafts that salvages left when they were killed."""
+    for draft in path.parent.glob(f"{glob.escape(path.name)}.*{_DRAFT}*"):
+        draft.unlink(missing_ok=True)
+
+
+def _rebuild(path: Path) -> tuple[Damage, ...]:
+    fresh = path.with_name(f"{path.name}.{uuid4().hex}{_DRAFT}")
     with translated(path):
         old = connect(path)
         try:

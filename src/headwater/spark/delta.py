@@ -93,12 +93,16 @@ class DeltaTarget:
         return int(found.get()) if found.isDefined() else 0
 
     def fill(self, rows: DataFrame, changes: TableChanges, until: int) -> None:
-        """Bring an empty table to `until` by an append: there is nothing to merge with."""
+        """Bring a new table to `until` without a MERGE: there is nothing to merge with.
+
+        It replaces rather than appends: another driver that filled the table since we looked held
+        the same changes, and appending them again would double every key.
+        """
         kept = rows.where(f"NOT {DELETED} AND NOT {PARTIAL}")
         named = kept.select(*map(quoted, changes.columns), col(SEQ).alias(SEQUENCE))
         self._carry_position(until)
         failpoint("spark.table.before_fill")
-        named.write.format("delta").mode("append").save(self._path)
+        named.write.format("delta").mode("overwrite").save(self._path)
         failpoint("spark.table.after_fill")
 
     def merge(self, rows: DataFrame, changes: TableChanges, until: int) -> None:

@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import textwrap
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -86,18 +87,21 @@ def test_swapped_batches_are_damage_although_each_is_whole(log: SqliteLog) -> No
         list(log.reader().read(0))
 
 
-def _flip_in_payload_pages(path: Path) -> None:
-    data = bytearray(path.read_bytes())
-    for place in range(len(data) // 2, len(data) // 2 + 64):
+def _flip_in_payload_pages(log: SqliteLog) -> None:
+    with closing(sqlite3.connect(log.path)) as db:
+        (payload,) = db.execute("SELECT payload FROM segment WHERE first_seq = 501").fetchone()
+    data = bytearray(log.path.read_bytes())
+    begin = data.index(payload[:64])
+    for place in range(begin + 16, begin + 64):
         data[place] ^= 0xFF
-    path.write_bytes(data)
+    log.path.write_bytes(data)
 
 
 def test_flipped_bits_on_disk_are_never_delivered(log: SqliteLog) -> None:
     reader = log.reader()
     whole = EventBatch.concat(list(reader.read(0)))
     reader.close()
-    _flip_in_payload_pages(log.path)
+    _flip_in_payload_pages(log)
     got: list[EventBatch] = []
     with pytest.raises(CorruptionError):
         got.extend(log.reader().read(0))
@@ -263,3 +267,17 @@ def test_salvage_keeps_everything_sound_and_refuses_to_hide_the_hole(log: Sqlite
     assert log.check() == ()
     assert len(log.info().holes) == 2
     writer.close()
+
+
+def test_salvage_waits_for_no_writer_and_clears_what_a_killed_one_left(log: SqliteLog) -> None:
+    draft = log.path.with_name(f"{log.path.name}.0123.salvage")
+    draft.write_bytes(b"half")
+    writer = log.writer(IDENTITY)
+    with pytest.raises(FencedError) as caught:
+        log.salvage()
+    assert caught.value.code == "log-locked"
+    assert draft.exists()
+    writer.close()
+    assert log.salvage() == ()
+    assert not draft.exists()
+    assert log.check() == ()
