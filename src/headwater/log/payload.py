@@ -25,7 +25,7 @@ _MESSAGE_SIZE = struct.Struct("<Q")  # in front of the compressed message
 def encode(batch: EventBatch) -> bytes:
     """The compressed record batch message of the batch."""
     message = batch.records.serialize()
-    return _MESSAGE_SIZE.pack(message.size) + _CODEC.compress(message, asbytes=True)
+    return b"".join((_MESSAGE_SIZE.pack(message.size), _CODEC.compress(message)))
 
 
 def decode(payload: bytes, *, closes_transaction: bool) -> EventBatch:
