@@ -6,12 +6,13 @@ The one exception, named in the README: conformance tests of abilities that a pa
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Generator
 
 import pytest
 
-pytest_plugins = ["tests.fix_spark"]
+pytest_plugins = ["tests.fix_postgres", "tests.fix_spark"]
 
 _DOES_NOT_APPLY = " declares no "
 SKIPPED = pytest.StashKey[list[str]]()
@@ -19,6 +20,8 @@ SKIPPED = pytest.StashKey[list[str]]()
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[SKIPPED] = []
+    # A run in the background inherits an ignored Ctrl-C, and so would the processes under test.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(wrapper=True)

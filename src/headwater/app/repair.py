@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -23,7 +21,6 @@ from headwater.contract import SourceBatch, SourceCapabilities, SourceIdentity
 from headwater.errors import ConfigError, TransientError
 from headwater.event import Position
 from headwater.log import SqliteLog
-from headwater.log.lease import Lease
 from headwater.observe import NoMetrics, SystemClock
 from headwater.runtime import CaptureLoop
 from headwater.source.sqlite import OnGap, SqliteSource, SqliteSourceConfig
@@ -58,8 +55,7 @@ def repair_log(path: Path, config_file: Path | None, *, dry_run: bool) -> dict[s
     if dry_run:
         return {"summary": "nothing was done", "damages": found, "steps": steps}
     if fresh:
-        with _no_writer(path):
-            log.salvage()
+        log.salvage()
     head = _start_over(config, log)
     log.close_holes(head)
     summary = f"repaired: {len(found)} ranges restored by a snapshot that ends at event {head:,}"
@@ -75,17 +71,6 @@ def _config_of(path: Path, file: Path) -> Config:
             where=str(path),
         )
     return config
-
-
-@contextmanager
-def _no_writer(path: Path) -> Iterator[None]:
-    """Refuse while capture runs: it would go on writing into the old file."""
-    lease = Lease(path)
-    lease.acquire()
-    try:
-        yield
-    finally:
-        lease.release()
 
 
 def _start_over(config: Config, log: SqliteLog) -> int:

@@ -142,6 +142,8 @@ def _row_count(columns: Mapping[str, Any]) -> int:
 
 
 def _column(field: pa.Field, value: Any, count: int) -> pa.Array:
+    if count == 0:
+        return pa.array([], field.type)
     if value is None:
         if field.nullable:
             return pa.nulls(count, field.type)

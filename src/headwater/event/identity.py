@@ -23,18 +23,16 @@ NAMESPACE = uuid5(UUID("6ba7b810-9dad-11d1-80b4-00c04fd430c8"), "headwater")
 
 def event_ids(source_identity: str, offsets: Iterable[str]) -> pa.Array:
     """UUIDv5 of source identity and offset, as a column: one SHA-1 per event and no UUID object."""
-    prefix = hashlib.sha1(uuid5(NAMESPACE, source_identity).bytes, usedforsecurity=False)
-    digests = bytearray()
+    begun = hashlib.sha1(uuid5(NAMESPACE, source_identity).bytes, usedforsecurity=False).copy
+    digests = []
     for offset in offsets:
-        hasher = prefix.copy()
+        hasher = begun()
         hasher.update(offset.encode())
-        digests += hasher.digest()[:16]
-    ids = np.frombuffer(digests, dtype=np.uint8).reshape(-1, 16)
+        digests.append(hasher.digest())
+    ids = np.frombuffer(b"".join(digests), dtype=np.uint8).reshape(-1, 20)[:, :16].copy()
     ids[:, 6] = ids[:, 6] & 0x0F | 0x50  # version 5
     ids[:, 8] = ids[:, 8] & 0x3F | 0x80  # RFC 9562 variant
-    return pa.FixedSizeBinaryArray.from_buffers(
-        pa.binary(16), len(ids), [None, pa.py_buffer(bytes(digests))]
-    )
+    return pa.FixedSizeBinaryArray.from_buffers(pa.binary(16), len(ids), [None, pa.py_buffer(ids)])
 
 
 _HEX = np.frombuffer(b"".join(f"{byte:02x}".encode() for byte in range(256)), dtype="S2")

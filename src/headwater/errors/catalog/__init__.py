@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from headwater.errors.catalog import app, event, formats, ground, log, runtime, sink, source, spark
+from headwater.errors.catalog import (
+    app,
+    event,
+    formats,
+    ground,
+    log,
+    postgres,
+    runtime,
+    sink,
+    source,
+    spark,
+)
 from headwater.errors.catalog.entry import CodeEntry
 
 CATALOG: dict[str, CodeEntry] = {
@@ -11,6 +22,7 @@ CATALOG: dict[str, CodeEntry] = {
     **log.ENTRIES,
     **runtime.ENTRIES,
     **source.ENTRIES,
+    **postgres.ENTRIES,
     **formats.ENTRIES,
     **sink.ENTRIES,
     **spark.ENTRIES,

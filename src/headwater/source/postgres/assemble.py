@@ -1,0 +1,280 @@
+"""From gulps of messages to batches of events, whole transactions wherever they fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from headwater.event import EventBatch, TableSchema, event_ids
+from headwater.source.postgres import notices
+from headwater.source.postgres.events import (
+    offset_texts,
+    row_events,
+    transaction_column,
+    with_columns,
+)
+from headwater.source.postgres.pgoutput import (
+    Control,
+    Decoded,
+    Decoder,
+    LogicalMessage,
+    Relation,
+    RelationSeen,
+    StreamAbort,
+    StreamCommit,
+    StreamStart,
+    Truncate,
+)
+from headwater.source.postgres.pgoutput.relations import Versions
+from headwater.source.postgres.pgoutput.single import Payload, read_control
+from headwater.source.postgres.receive import Gulp
+from headwater.source.postgres.shapes import Captured, Shapes
+from headwater.source.postgres.spool import Spool
+from headwater.source.postgres.transactions import OpenTransaction, Table
+
+_STOP = ord("E")
+_MARKS = np.frombuffer(b"SEcA", np.uint8)
+
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """Events in commit order. `lsn` is the end of the last transaction that ends with them.
+
+    None means that the events are a piece of a transaction that goes on.
+    """
+
+    events: EventBatch
+    lsn: int | None
+    schemas: tuple[TableSchema, ...]
+
+
+class Assembler:
+    """Keeps what lasts from gulp to gulp: the open transaction, and those still in progress."""
+
+    def __init__(self, uid: str, shapes: Shapes, spool: Spool) -> None:
+        self._uid = uid
+        self._shapes = shapes
+        self._spool = spool
+        self._decoder = Decoder(shapes.shape)
+        self._opened: OpenTransaction | None = None
+        self._block: int | None = None
+        self._told: set[int] = set()
+        self._known: dict[int, Relation] = {}
+
+    @property
+    def between_transactions(self) -> bool:
+        """Whether everything received so far has been handed on as whole transactions."""
+        return self._opened is None
+
+    def assemble(self, gulp: Gulp, max_events: int) -> Iterator[Assembled]:
+        """The events of a gulp, in runs of at most `max_events`."""
+        tags = np.frombuffer(gulp.buffer, np.uint8)[gulp.starts]
+        marks = np.flatnonzero(np.isin(tags, _MARKS))
+        if self._block is None and len(marks) == 0:
+            yield from self._run(gulp.buffer, gulp.starts, gulp.ends, max_events)
+            return
+        place = 0
+        for mark in marks:
+            yield from self._stretch(gulp, place, int(mark), max_events)
+            yield from self._marked(gulp, int(mark), int(tags[mark]), max_events)
+            place = int(mark) + 1
+        yield from self._stretch(gulp, place, len(tags), max_events)
+
+    def _stretch(self, gulp: Gulp, begin: int, end: int, max_events: int) -> Iterator[Assembled]:
+        """Messages between two marks: inside a block they are kept aside, outside they are ours."""
+        if begin == end:
+            return
+        starts, ends = gulp.starts[begin:end], gulp.ends[begin:end]
+        if self._block is not None:
+            self._spool.add(self._block, gulp.buffer, starts, ends)
+        else:
+            yield from self._run(gulp.buffer, starts, ends, max_events)
+
+    def _marked(self, gulp: Gulp, mark: int, tag: int, max_events: int) -> Iterator[Assembled]:
+        starts, ends = gulp.starts[mark : mark + 1], gulp.ends[mark : mark + 1]
+        if tag == _STOP:
+            if self._block is not None:
+                self._spool.add(self._block, gulp.buffer, starts, ends)
+            self._block = None
+            return
+        match _mark(gulp, mark, tag):
+            case StreamStart(xid=xid):
+                self._block = xid
+                self._spool.add(xid, gulp.buffer, starts, ends)
+            case StreamAbort(xid=xid, subxid=subxid):
+                self._spool.abort(xid, subxid)
+            case StreamCommit() as commit:
+                yield from self._committed(commit, max_events)
+            case _:
+                raise AssertionError("marks are these three")
+
+    def _committed(self, commit: StreamCommit, max_events: int) -> Iterator[Assembled]:
+        """A transaction that was kept aside has committed: now it is like any other."""
+        self._opened = OpenTransaction(commit.xid, commit.commit_lsn, commit.commit_ms)
+        for buffer, starts, ends in self._spool.take(commit.xid):
+            yield from self._run(buffer, starts, ends, max_events)
+        self._opened = None
+        empty = EventBatch.concat([])
+        yield Assembled(empty, commit.end_lsn, ())
+
+    def _run(
+        self, buffer: bytes, starts: Numbers, ends: Numbers, max_events: int
+    ) -> Iterator[Assembled]:
+        decoded = self._decoder.decode(buffer, starts, ends)
+        captured = [self._shapes.captured(relation) for relation in decoded.relations]
+        table = Table.of(self._opened, decoded.begins, decoded.commits)
+        records, place = self._records(decoded, captured, table)
+        self._opened = self._carry(decoded, table, place)
+        schemas = self._fresh(captured)
+        yield from _cut(records, place, table, schemas, max_events)
+
+    def _records(
+        self, decoded: Decoded, captured: Sequence[Captured], table: Table
+    ) -> tuple[pa.RecordBatch, Numbers]:
+        rows = decoded.rows
+        place = table.of_messages(rows.message)
+        index = table.indexes(place)
+        records = row_events(self._uid, rows, captured, table, place, index)
+        told = list(self._notices(decoded))
+        if told:
+            records, place, index = self._merged(records, rows.message, told, table)
+        records = with_columns(records, {"transaction": transaction_column(table, place, index)})
+        return self._with_context(records, decoded.controls, table, place), place
+
+    def _notices(self, decoded: Decoded) -> Iterator[tuple[int, EventBatch]]:
+        """Events that controls stand for, with the message each comes from."""
+        for control in decoded.controls:
+            match control:
+                case Truncate(relations=relations):
+                    for relation in relations:
+                        yield control.message, notices.truncate(self._shapes.captured(relation))
+                case RelationSeen(relation=relation):
+                    yield from self._relation(control.message, relation)
+                case LogicalMessage(prefix=notices.DDL_PREFIX, content=content):
+                    yield from self._ddl(control.message, content)
+                case _:
+                    pass
+
+    def _relation(self, message: int, relation: Relation) -> Iterator[tuple[int, EventBatch]]:
+        """A table that was known is different now. The first description tells of no change."""
+        known = self._known.get(relation.oid)
+        self._known[relation.oid] = relation
+        if known is not None and (known.name, known.columns) != (relation.name, relation.columns):
+            captured = self._shapes.captured(relation)
+            yield (
+                message,
+                notices.schema_change(captured, relation.schema, relation.name, "ALTER_TABLE", ""),
+            )
+
+    def _ddl(self, message: int, content: bytes) -> Iterator[tuple[int, EventBatch]]:
+        facts = notices.ddl_facts(content)
+        if {"kind", "schema", "table", "statement"} <= facts.keys():
+            yield (
+                message,
+                notices.schema_change(
+                    None, facts["schema"], facts["table"], facts["kind"], facts["statement"]
+                ),
+            )
+
+    def _merged(
+        self,
+        records: pa.RecordBatch,
+        messages: Numbers,
+        told: Sequence[tuple[int, EventBatch]],
+        table: Table,
+    ) -> tuple[pa.RecordBatch, Numbers, Numbers]:
+        """Rows and notices in the order of their messages, numbered as one."""
+        every = np.concatenate((messages, [message for message, _ in told]))
+        order = np.argsort(every, kind="stable")
+        joined = pa.concat_batches([records, *(events.records for _, events in told)])
+        joined = joined.take(pa.array(order))
+        place = table.of_messages(every[order])
+        index = table.indexes(place)
+        offsets = offset_texts(table.commit_lsn, place, index)
+        times = pa.array(table.commit_ms[place])
+        columns = {
+            "offset": offsets,
+            "event_id": event_ids(self._uid, offsets.to_pylist()),
+            "source_ts_ms": times,
+            "ts_ms": times,
+        }
+        return with_columns(joined, columns), place, index
+
+    def _with_context(
+        self, records: pa.RecordBatch, controls: Sequence[Control], table: Table, place: Numbers
+    ) -> pa.RecordBatch:
+        """Every event of a transaction carries what the application said about it.
+
+        What was handed on before the application spoke stays without: speak first.
+        """
+        contexts = self._contexts(controls, table)
+        if not any(contexts):
+            return records
+        values = pa.array(contexts, pa.string()).take(pa.array(place))
+        return with_columns(records, {"context": values})
+
+    def _contexts(self, controls: Sequence[Control], table: Table) -> list[str | None]:
+        contexts: list[str | None] = [None] * len(table)
+        contexts[0] = None if self._opened is None else self._opened.context
+        for control in controls:
+            if isinstance(control, LogicalMessage) and control.prefix == notices.CONTEXT_PREFIX:
+                (which,) = table.of_messages(np.array([control.message]))
+                contexts[which] = notices.context_text(control.content)
+        return contexts
+
+    def _carry(self, decoded: Decoded, table: Table, place: Numbers) -> OpenTransaction | None:
+        opened = table.still_open(self._opened)
+        if opened is None:
+            return None
+        last = len(table) - 1
+        events = int(np.count_nonzero(place == last))
+        return opened.later(events, self._contexts(decoded.controls, table)[last])
+
+    def _fresh(self, captured: Sequence[Captured]) -> tuple[TableSchema, ...]:
+        """Schemas that the log has not been given yet since the source was opened."""
+        fresh = [each for each in captured if each.schema_id not in self._told]
+        self._told.update(each.schema_id for each in fresh)
+        return tuple(each.schema for each in fresh)
+
+
+def _mark(gulp: Gulp, mark: int, tag: int) -> Control:
+    """A message about a transaction in progress, read apart from the decoder's state."""
+    start, end = int(gulp.starts[mark]), int(gulp.ends[mark])
+    return read_control(tag, Payload(gulp.buffer, start + 1, end, mark), 0, Versions({}))
+
+
+def _cut(
+    records: pa.RecordBatch,
+    place: Numbers,
+    table: Table,
+    schemas: tuple[TableSchema, ...],
+    max_events: int,
+) -> Iterator[Assembled]:
+    """Runs of at most `max_events` that end where a transaction ends, if any does.
+
+    A transaction that ends here without an event may close pieces that went before: so the first
+    run may be empty.
+    """
+    ended = table.end_lsn > 0
+    # How many events there are up to the end of each transaction that ends here.
+    borders = np.cumsum(np.bincount(place, minlength=len(table)))[ended]
+    lsns = table.end_lsn[ended]
+    begin, total, first = 0, records.num_rows, True
+    while begin < total or first:
+        fitting = int(np.searchsorted(borders, begin + max_events, side="right"))
+        lsn: int | None = None
+        if fitting and (first or borders[fitting - 1] > begin):
+            end, lsn = int(borders[fitting - 1]), int(lsns[fitting - 1])
+        elif begin < total:
+            end = min(begin + max_events, total)
+        else:
+            return
+        events = EventBatch(records.slice(begin, end - begin), lsn is not None)
+        yield Assembled(events, lsn, schemas)
+        schemas, begin, first = (), end, False

@@ -1,0 +1,109 @@
+"""Rows that are owed, read beside the running stream, chunk by chunk.
+
+After a crash the first load's snapshot is gone, and a table may be asked for at any time. Such rows
+are read in newer snapshots and put between the stream's transactions (see watermark). A row that
+moves meanwhile into a page that was read already is found by its age in a last look at the whole
+table: the stream's update of it may lack values that it did not change.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+
+from headwater.contract import SourceBatch
+from headwater.failpoint import failpoint
+from headwater.source.postgres.chunk import Chunk, Unit
+from headwater.source.postgres.connect import translated
+from headwater.source.postgres.pieces import chunk_batches
+from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
+from headwater.source.postgres.session import Session
+from headwater.source.postgres.streaming import Stream
+from headwater.source.postgres.throttle import Throttle
+from headwater.source.postgres.watermark import WaitingChunk, read_waiting
+
+_POLL_S = 0.02
+# While rows are owed, "nothing yet" must not be taken for "caught up".
+_LEAST_WAIT_S = 5.0
+
+
+class Backfill:
+    """Brings owed rows into a stream, whose place says which they are."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._connection = session.side_connection("backfill")
+        self._throttle = Throttle(session.config.snapshot_rows_per_s)
+        self._units: dict[int, Unit] = {}
+        self._waiting: WaitingChunk | None = None
+        self._batches: Iterator[SourceBatch] = iter(())
+
+    def read(self, stream: Stream, max_events: int, timeout_s: float) -> SourceBatch | None:
+        """The next batch, of the stream or of a chunk that may go in now."""
+        deadline = time.monotonic() + max(timeout_s, _LEAST_WAIT_S)
+        while True:
+            batch = next(self._batches, None)
+            if batch is not None:
+                stream.place = Place.decode(batch.position)
+                return batch
+            if self._waiting is None and not self._begin_chunk(stream):
+                return stream.read(max_events, timeout_s, None)
+            waiting = self._waiting
+            if waiting is not None and stream.passed(waiting.until):
+                self._batches = self._emit(waiting, stream.place, max_events)
+                self._waiting = None
+                continue
+            batch = stream.read(max_events, _POLL_S, waiting)
+            if batch is not None or time.monotonic() > deadline:
+                return batch
+            self._session.probe()
+
+    def _begin_chunk(self, stream: Stream) -> bool:
+        """Read the next owed chunk; False if there is none to be read now."""
+        owed = stream.place.snapshot
+        if owed is None or owed.paused or not self._throttle.ready():
+            return False
+        table = owed.first
+        unit = self._unit(table.oid)
+        if unit is None:  # the table is gone, and its rows with it
+            stream.place = replace(stream.place, snapshot=owed.with_first(None))
+            return self._begin_chunk(stream)
+        with translated(self._session.where):
+            self._waiting = read_waiting(self._connection, self._chunk(unit, table))
+        self._throttle.spent(len(self._waiting.images))
+        if table.xmin is None:
+            table = replace(table, xmin=self._waiting.visibility.xmin, rows_total=unit.rows_total)
+            stream.place = replace(stream.place, snapshot=owed.with_first(table))
+        failpoint("source.postgres.backfill_read")
+        return True
+
+    def _chunk(self, unit: Unit, table: PendingTable) -> Chunk:
+        if table.rescan:
+            newer = f"age(xmin) <= age('{(table.xmin or 0) % (1 << 32)}'::xid)"
+            condition = newer if table.where is None else f"{newer} AND ({table.where})"
+            return Chunk(unit, 0, None, condition)
+        end = table.next_page + unit.pages_of(self._session.config.chunk_rows)
+        last = end >= unit.pages
+        return Chunk(unit, table.next_page, None if last else end, table.where)
+
+    def _emit(self, waiting: WaitingChunk, at: Place, max_events: int) -> Iterator[SourceBatch]:
+        owed: SnapshotPlace | None = at.snapshot
+        if owed is None:
+            return iter(())
+        rows = waiting.rows()
+        after = waiting.chunk.after(owed.first, len(rows))
+        if after is None and not owed.first.rescan:
+            after = replace(owed.first, rescan=True, rows_done=owed.first.rows_done + len(rows))
+        unit = waiting.chunk.unit
+        return chunk_batches(self._session.uid, unit, rows, at, after, max_events)
+
+    def _unit(self, oid: int) -> Unit | None:
+        if oid not in self._units:
+            with translated(self._session.where):
+                self._units = {unit.oid: unit for unit in self._session.units(self._connection)}
+        return self._units.get(oid)
+
+    def close(self) -> None:
+        """Release the connection. Safe to call twice."""
+        self._connection.close()

@@ -1,0 +1,71 @@
+"""Events that are not about one row: a truncated table, and a table whose shape changed."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from headwater.event import EventBatch, Operation, encode_row
+from headwater.source.postgres.events import SOURCE_NAME
+from headwater.source.postgres.shapes import Captured
+
+CONTEXT_PREFIX = "headwater.context"
+DDL_PREFIX = "headwater.ddl"
+
+
+def truncate(captured: Captured) -> EventBatch:
+    """All rows of the table are gone. Offset, time and transaction are given by the caller."""
+    table = captured.schema.table
+    return EventBatch.from_columns(
+        {
+            "op": [int(Operation.TRUNCATE)],
+            "source_name": SOURCE_NAME,
+            "table_schema": table.schema,
+            "table_name": table.name,
+            "primary_key": list(captured.schema.primary_key) or None,
+            "schema_id": captured.schema_id,
+        }
+    )
+
+
+def schema_change(
+    captured: Captured | None, schema: str | None, name: str, kind: str, statement: str
+) -> EventBatch:
+    """The table was made, altered or dropped; `captured` is its shape now, None if it is gone."""
+    payload = {
+        "ddl_type": kind,
+        "schema": schema,
+        "table": name,
+        "statement": statement,
+        "result_schema": None if captured is None else captured.schema.to_dict(),
+    }
+    return EventBatch.from_columns(
+        {
+            "op": [int(Operation.SCHEMA_CHANGE)],
+            "source_name": SOURCE_NAME,
+            "table_schema": schema,
+            "table_name": f"{name}__ddl_events",
+            "after": encode_row(payload),
+            "schema_id": 0 if captured is None else captured.schema_id,
+        }
+    )
+
+
+def context_text(content: bytes) -> str:
+    """The context as a JSON object, as the event promises; anything else is kept as text."""
+    text = content.decode("utf-8", "replace")
+    try:
+        if isinstance(json.loads(text), dict):
+            return text
+    except ValueError:
+        pass
+    return json.dumps({"text": text}, ensure_ascii=False)
+
+
+def ddl_facts(content: bytes) -> dict[str, Any]:
+    """What the event trigger wrote; empty if it is not ours to read."""
+    try:
+        facts = json.loads(content)
+    except ValueError:
+        return {}
+    return facts if isinstance(facts, dict) else {}

@@ -1,0 +1,87 @@
+"""The position spelled out: where the stream stands, and which rows are still owed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from headwater.errors import DataError
+from headwater.event import Position
+
+
+@dataclass(frozen=True, slots=True)
+class PendingTable:
+    """A table whose rows are not all read: pages before `next_page` are done.
+
+    A row that a transaction from `xmin` on wrote may have moved into a page that was already read;
+    so a table that was read beside the stream ends with a second look at such rows (`rescan`).
+    """
+
+    oid: int
+    next_page: int = 0
+    rows_done: int = 0
+    rows_total: int | None = None
+    where: str | None = None
+    xmin: int | None = None
+    rescan: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SnapshotPlace:
+    """Rows that are owed, table by table."""
+
+    snapshot_id: str
+    pending: tuple[PendingTable, ...]
+    chunk_index: int = 0
+    paused: bool = False
+
+    @property
+    def first(self) -> PendingTable:
+        """The table whose turn it is."""
+        return self.pending[0]
+
+    def with_first(self, table: PendingTable | None) -> SnapshotPlace | None:
+        """With the first table moved on, or done; None when nothing is owed any more."""
+        rest = self.pending[1:] if table is None else (table, *self.pending[1:])
+        return replace(self, pending=rest) if rest else None
+
+    def next_chunk(self) -> SnapshotPlace:
+        """The same, with a chunk more behind it."""
+        return replace(self, chunk_index=self.chunk_index + 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Everything before `lsn` is in the log, in the history that `system` and `timeline` name.
+
+    `ready` is False between the decision to use a slot and the first thing kept from it: a slot
+    found then was made by us for nothing and is made anew. `accept`: without reading rows.
+    """
+
+    system: str
+    timeline: int
+    slot: str
+    lsn: int = 0
+    ready: bool = True
+    accept: bool = False
+    snapshot: SnapshotPlace | None = None
+
+    def encode(self) -> Position:
+        """As a token of JSON primitives."""
+        return Position(asdict(self))
+
+    @classmethod
+    def decode(cls, position: Position) -> Place:
+        """Read what `encode` wrote."""
+        token: dict[str, Any] = dict(position.token)
+        try:
+            snapshot = token.pop("snapshot")
+            return cls(**token, snapshot=None if snapshot is None else _snapshot(**snapshot))
+        except (TypeError, KeyError, AttributeError) as exc:
+            raise DataError(
+                "position-invalid", f"not a PostgreSQL position: {position.encode()[:80]}"
+            ) from exc
+
+
+def _snapshot(*, pending: list[dict[str, Any]], **rest: Any) -> SnapshotPlace:
+    return SnapshotPlace(pending=tuple(PendingTable(**item) for item in pending), **rest)

@@ -1,0 +1,261 @@
+"""The stream's socket, read in gulps by a thread of its own.
+
+The server sends one message per system call, and a reader that wakes for each makes it pay a switch
+for each. So on a backlog the thread pauses and lets bytes gather; near the head it does not pause.
+The thread also answers the server on time, whatever the rest of the process is busy with: a slow
+disk or a long snapshot never lets the server give the stream up.
+"""
+
+from __future__ import annotations
+
+import select
+import socket
+import struct
+import time
+from dataclasses import dataclass
+from queue import Empty, Full, Queue
+from threading import Event, Thread
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import psycopg
+from psycopg import pq
+
+from headwater.errors import TransientError
+from headwater.failpoint import failpoint
+from headwater.source.postgres.connect import translated
+from headwater.source.postgres.lsn import format_lsn
+
+_RECEIVE_BUFFER = 512 * 1024
+# More messages than this within one pause mean a backlog: let more gather before the next pass.
+_BACKLOG_MESSAGES = 100
+_PAUSE_S = 0.005
+_GULP_MESSAGES = 20_000
+_GULP_BYTES = 8 * 1024 * 1024
+_GULPS_WAITING = 3
+_WAKE_S = 0.5
+
+_DATA, _KEEPALIVE = ord("w"), ord("k")
+_DATA_HEADER = 25  # tag, start, end, time
+_STATUS = struct.Struct(">cQQQqB")
+_EPOCH_2000_S = 946_684_800
+
+Bytes = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Gulp:
+    """Messages in the order of the stream: payload i is buffer[starts[i]:ends[i]].
+
+    `reached` is the log position up to which the server has sent everything; 0 if it did not say.
+    """
+
+    buffer: bytes
+    starts: Numbers
+    ends: Numbers
+    reached: int
+
+
+class _Pace:
+    """Whether a backlog is being read, judged by what came within about one pause.
+
+    A single look cannot tell: a quick reader finds a message or two at a time, however many wait.
+    """
+
+    def __init__(self) -> None:
+        self.backlog = False
+        self._since = 0.0
+        self._count = 0
+
+    def note(self, found: int) -> None:
+        """A pass found so many messages."""
+        now = time.monotonic()
+        self._count += found
+        if self._count >= _BACKLOG_MESSAGES:
+            self.backlog = True
+        elif now - self._since >= _PAUSE_S:
+            self.backlog = False
+        if now - self._since >= _PAUSE_S:
+            self._since, self._count = now, 0
+
+
+class Receiver:
+    """Streams from a slot. One thread owns the connection; the source's thread takes the gulps."""
+
+    def __init__(self, connection: psycopg.Connection[Any], status_interval_s: float) -> None:
+        self._connection = connection
+        self._pgconn = connection.pgconn
+        self._status_interval_s = status_interval_s
+        self._gulps: Queue[Gulp | BaseException] = Queue(_GULPS_WAITING)
+        self._stop = Event()
+        self._received = 0
+        self._confirmed = 0
+        self._asking = False
+        self._pace = _Pace()
+        self._told = (0, 0)
+        self._told_at = 0.0
+        self._waker, self._woken = socket.socketpair()
+        self._thread = Thread(target=self._run, name="headwater-postgres-receiver", daemon=True)
+
+    def start(self, slot: str, lsn: int, options: dict[str, str]) -> None:
+        """Begin streaming at `lsn`. The server itself never goes below what it has confirmed."""
+        given = ", ".join(f"{name} '{value}'" for name, value in options.items())
+        command = f'START_REPLICATION SLOT "{slot}" LOGICAL {format_lsn(lsn)} ({given})'
+        with translated():
+            result = self._pgconn.exec_(command.encode())
+            if result.status != pq.ExecStatus.COPY_BOTH:
+                raise psycopg.errors.error_from_result(result)
+        self._widen()
+        self._received = self._confirmed = lsn
+        self._thread.start()
+
+    def _widen(self) -> None:
+        """The kernel must be able to hold what gathers during a pause."""
+        with socket.socket(fileno=socket.dup(self._pgconn.socket)) as handle:
+            handle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
+
+    def take(self, timeout_s: float) -> Gulp | None:
+        """The next gulp, or None if none came within the time."""
+        try:
+            found = self._gulps.get(timeout=timeout_s) if timeout_s > 0 else self._gulps.get(False)
+        except Empty:
+            if not self._thread.is_alive() and not self._stop.is_set():
+                raise TransientError("postgres-unreachable", "the stream has ended") from None
+            return None
+        if isinstance(found, BaseException):
+            raise found
+        return found
+
+    def confirm(self, lsn: int) -> None:
+        """Let the server forget everything before `lsn` (INV-2); told with the next status."""
+        self._confirmed = max(self._confirmed, lsn)
+
+    def probe(self) -> None:
+        """Ask the server to say how far it has come; the answer arrives as a gulp."""
+        self._asking = True
+        self._waker.send(b"x")
+
+    def stop(self) -> None:
+        """Say what is confirmed and end the stream. Safe to call twice."""
+        if not self._stop.is_set():
+            self._stop.set()
+            self._waker.send(b"x")
+        if self._thread.is_alive():
+            self._thread.join()
+        self._connection.close()
+        self._waker.close()
+        self._woken.close()
+
+    def _run(self) -> None:
+        try:
+            with translated():
+                while not self._stop.is_set():
+                    self._deliver(self._gather())
+                self._tell(reply=False)
+        except BaseException as exc:  # noqa: BLE001 - handed to the thread that reads
+            self._put(exc)
+
+    def _gather(self) -> list[memoryview]:
+        """Messages until the head is reached or the gulp is full; waits for the first one."""
+        messages: list[memoryview] = []
+        size = 0
+        while not self._stop.is_set():
+            self._tell_if_due()
+            known = len(messages)
+            size += self._pass(messages)
+            found = len(messages) - known
+            self._pace.note(found)
+            if len(messages) >= _GULP_MESSAGES or size >= _GULP_BYTES:
+                break
+            if self._pace.backlog:
+                time.sleep(_PAUSE_S)
+            elif messages:
+                break
+            else:
+                self._wait()
+        return messages
+
+    def _pass(self, messages: list[memoryview]) -> int:
+        """Everything that has arrived; returns how many bytes it was."""
+        take, keep = self._pgconn.get_copy_data, messages.append
+        size, count = 0, -1
+        while count < len(messages) < _GULP_MESSAGES:
+            count = len(messages)
+            self._pgconn.consume_input()
+            length, data = take(1)
+            while length > 0:
+                keep(data)
+                size += length
+                length, data = take(1)
+            if length < 0:
+                self._ended()
+        return size
+
+    def _ended(self) -> None:
+        result = self._pgconn.get_result()
+        if result is not None and result.status == pq.ExecStatus.FATAL_ERROR:
+            raise psycopg.errors.error_from_result(result)
+        raise TransientError("postgres-unreachable", "the server has ended the stream")
+
+    def _wait(self) -> None:
+        due = self._told_at + self._status_interval_s - time.monotonic()
+        readable = [self._pgconn.socket, self._woken.fileno()]
+        found, _, _ = select.select(readable, [], [], max(0.0, min(due, _WAKE_S)))
+        if self._woken.fileno() in found:
+            self._woken.recv(64)
+
+    def _deliver(self, messages: list[memoryview]) -> None:
+        if messages:
+            gulp, asked = _gulp(messages)
+            self._received = max(self._received, gulp.reached)
+            if asked:
+                self._tell(reply=False)
+            self._put(gulp)
+            failpoint("source.postgres.gulp_received")
+
+    def _put(self, item: Gulp | BaseException) -> None:
+        """Hand over; while the reader is busy, go on telling the server that we live."""
+        while not self._stop.is_set():
+            try:
+                self._gulps.put(item, timeout=_WAKE_S)
+            except Full:
+                self._tell_if_due()
+            else:
+                return
+
+    def _tell_if_due(self) -> None:
+        if self._asking:
+            self._asking = False
+            self._tell(reply=True)
+            return
+        moved = self._told != (self._received, self._confirmed)
+        since = time.monotonic() - self._told_at
+        if since >= self._status_interval_s or (moved and since >= _WAKE_S):
+            self._tell(reply=False)
+
+    def _tell(self, *, reply: bool) -> None:
+        """A status: received so far, and what may be forgotten."""
+        received, confirmed = max(self._received, self._confirmed), self._confirmed
+        now_us = int((time.time() - _EPOCH_2000_S) * 1_000_000)
+        self._pgconn.put_copy_data(
+            _STATUS.pack(b"r", received, confirmed, confirmed, now_us, reply)
+        )
+        self._pgconn.flush()
+        self._told, self._told_at = (self._received, self._confirmed), time.monotonic()
+
+
+def _gulp(messages: list[memoryview]) -> tuple[Gulp, bool]:
+    """Messages as one buffer; and whether a keepalive asks for an answer."""
+    buffer = b"".join(messages)
+    lengths = np.fromiter(map(len, messages), np.int64, len(messages))
+    ends = np.cumsum(lengths)
+    starts = ends - lengths
+    view = np.frombuffer(buffer, np.uint8)
+    tags = view[starts]
+    alive = starts[tags == _KEEPALIVE]
+    reached = max((int.from_bytes(buffer[at + 1 : at + 9], "big") for at in alive), default=0)
+    asked = any(buffer[at + 17] for at in alive)
+    data = tags == _DATA
+    return Gulp(buffer, starts[data] + _DATA_HEADER, ends[data], reached), asked

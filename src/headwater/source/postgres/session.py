@@ -1,0 +1,249 @@
+"""One opening of the source: its connections, what the catalog says, and the slot it reads."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import psycopg
+
+from headwater.contract import SourceBatch
+from headwater.errors import ConfigError, GapError
+from headwater.event import EventBatch, TableId, event_ids
+from headwater.failpoint import failpoint
+from headwater.source.postgres import notices, publication, slot
+from headwater.source.postgres.assemble import Assembler
+from headwater.source.postgres.catalog import TableFacts, read_tables, require_tables
+from headwater.source.postgres.chunk import Unit
+from headwater.source.postgres.config import OnGap, PostgresSourceConfig
+from headwater.source.postgres.connect import connect, place, replication_connection, translated
+from headwater.source.postgres.events import with_columns
+from headwater.source.postgres.pgoutput import Relation, RelationColumn
+from headwater.source.postgres.place import Place
+from headwater.source.postgres.receive import Receiver
+from headwater.source.postgres.server import check_identity, check_server, read_server
+from headwater.source.postgres.shapes import Shapes
+from headwater.source.postgres.spool import Spool
+from headwater.source.postgres.streaming import Stream
+from headwater.source.postgres.typecatalog import Types
+
+_STREAMING_SINCE = 140000
+_PARALLEL_SINCE = 160000
+
+_STORED = """
+SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.reltuples::bigint,
+       pg_relation_size(c.oid) / current_setting('block_size')::int
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+WHERE c.oid = ANY(%s)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """Where the source stands, and what the log must be told before anything else."""
+
+    place: Place
+    batches: tuple[SourceBatch, ...] = ()
+
+
+class Session:
+    """Connections and knowledge from open to close."""
+
+    def __init__(self, config: PostgresSourceConfig, uid: str) -> None:
+        self.config = config
+        self.uid = uid
+        self.where = place(config)
+        self._control = connect(config, "control")
+        self._replication: psycopg.Connection | None = None
+        self._receiver: Receiver | None = None
+        self._spool = Spool(config.spool_directory)
+        self._types = Types(self._control)
+        self._tables: tuple[TableFacts, ...] = ()
+        self._shapes = Shapes(config, self._types, self._facts_of)
+
+    def prepare(self, resume: Place | None) -> Opening:
+        """Look at server, tables, publication and slot; nothing is made before all is well."""
+        with translated(self.where):
+            self._server = read_server(self._control, self.config)
+            check_server(self._server)
+            self._tables = require_tables(self._control, self.config)
+            publication.ensure(self._control, self.config, self._tables)
+            found = slot.read_slot(self._control, self.config.slot)
+            if resume is None:
+                return self._first(found)
+            try:
+                check_identity(
+                    self._server, system=resume.system, timeline=resume.timeline, lsn=resume.lsn
+                )
+                if resume.ready:
+                    slot.check_slot(found, self.config, self._server, resume.lsn)
+            except GapError as gap:
+                return self._after_gap(gap)
+        return Opening(replace(resume, timeline=self._server.timeline))
+
+    def _first(self, found: slot.SlotFacts | None) -> Opening:
+        """Nothing is in the log: say which slot it will be, before the slot is made.
+
+        So a crash between the two leaves no slot behind that nobody dares to drop.
+        """
+        if found is not None:
+            raise ConfigError(
+                "postgres-slot-exists",
+                f"slot {self.config.slot} exists, and the log does not know of it",
+                where=self.where,
+            )
+        begin = self._fresh()
+        return Opening(begin, (self.position_batch(begin),))
+
+    def _fresh(self) -> Place:
+        return Place(
+            system=self._server.system_identifier,
+            timeline=self._server.timeline,
+            slot=self.config.slot,
+            ready=False,
+        )
+
+    def _after_gap(self, gap: GapError) -> Opening:
+        """Meet a gap with the chosen policy (INV-9)."""
+        match self.config.on_gap:
+            case OnGap.HALT:
+                raise gap
+            case OnGap.ACCEPT:
+                begin = replace(self._fresh(), accept=True)
+                return Opening(begin, (self.position_batch(begin),))
+            case OnGap.RESNAPSHOT:
+                begin = self._fresh()
+                return Opening(begin, (self._restart(begin),))
+
+    def _restart(self, begin: Place) -> SourceBatch:
+        """The tables start over: what consumers hold of them is replaced by what follows."""
+        captured = [self._shapes.captured(self._relation(facts)) for facts in self._tables]
+        empty = SourceBatch(EventBatch.concat([]), begin.encode())
+        if not captured:
+            return empty
+        now_ms = time.time_ns() // 1_000_000
+        offsets = [f"restart:{now_ms:x}:{each.schema.table}" for each in captured]
+        joined = EventBatch.concat([notices.truncate(each) for each in captured])
+        columns = EventBatch.from_columns(
+            {
+                "offset": offsets,
+                "event_id": event_ids(self.uid, offsets),
+                "ts_ms": now_ms,
+                "source_ts_ms": now_ms,
+            }
+        )
+        names = ("offset", "event_id", "ts_ms", "source_ts_ms")
+        records = with_columns(joined.records, {name: columns.column(name) for name in names})
+        schemas = tuple(each.schema for each in captured)
+        return SourceBatch(EventBatch(records), begin.encode(), schemas)
+
+    def position_batch(self, at: Place) -> SourceBatch:
+        """A batch that only moves the position."""
+        return SourceBatch(EventBatch.concat([]), at.encode())
+
+    def create_slot(self, decided: Place) -> tuple[Place, str | None]:
+        """Make the slot anew; returns its first position and the snapshot exported with it."""
+        if not self.config.create:
+            raise ConfigError(
+                "postgres-slot-missing", "the slot does not exist", where=self.config.slot
+            )
+        slot.drop_slot(self._control, self.config.slot)
+        failpoint("source.postgres.before_slot")
+        self._replication = replication_connection(self.config)
+        created = slot.create_slot(self._replication, self.config, self._server.version_num)
+        failpoint("source.postgres.slot_created")
+        begin = replace(decided, ready=True, accept=False, lsn=created.consistent_lsn)
+        wanted = self.config.snapshot and not decided.accept
+        return begin, created.snapshot_name if wanted else None
+
+    def start_stream(self, begin: Place) -> Stream:
+        """Read the slot from a place on."""
+        if self._replication is None:
+            self._replication = replication_connection(self.config)
+        self._receiver = Receiver(self._replication, self.config.status_interval_s)
+        self._replication = None
+        self._receiver.start(self.config.slot, begin.lsn, self._options())
+        failpoint("source.postgres.stream_started")
+        assembler = Assembler(self.uid, self._shapes, self._spool)
+        return Stream(self._receiver, assembler, begin)
+
+    def _options(self) -> dict[str, str]:
+        version = self._server.version_num
+        options = {"publication_names": self.config.publication, "messages": "true"}
+        streaming = self.config.streaming and version >= _STREAMING_SINCE
+        # Two-phase (3) and parallel apply (4) are offered but not asked for: see ADR 10.
+        options["proto_version"] = "2" if streaming else "1"
+        if streaming:
+            options["streaming"] = "on"
+        return options
+
+    def confirm(self, at: Place) -> None:
+        """Everything before this place is durable."""
+        if self._receiver is not None:
+            self._receiver.confirm(at.lsn)
+
+    def probe(self) -> None:
+        """Ask the server how far it has come."""
+        if self._receiver is not None:
+            self._receiver.probe()
+
+    def side_connection(self, purpose: str) -> psycopg.Connection:
+        """One more ordinary connection."""
+        return connect(self.config, purpose)
+
+    def units(self, connection: psycopg.Connection) -> tuple[Unit, ...]:
+        """The stored tables behind the captured ones, in the order in which they are read."""
+        owners = {oid: facts for facts in self._tables for oid in facts.leaves or (facts.oid,)}
+        rows = connection.execute(_STORED, (list(owners),)).fetchall()
+        stored = {row[0]: row[1:] for row in rows}
+        return tuple(self._unit(oid, owners[oid], *stored[oid]) for oid in owners if oid in stored)
+
+    def _unit(
+        self, oid: int, facts: TableFacts, schema: str, name: str, rows: int, pages: int
+    ) -> Unit:
+        relation = self._relation(facts)
+        shape = self._shapes.shape(relation)
+        return Unit(
+            oid=oid,
+            stored_as=TableId(schema, name),
+            captured=self._shapes.captured(relation),
+            renderers=tuple(render for render in shape.renderers if render is not None),
+            rows_total=None if rows < 0 else rows,
+            pages=pages,
+        )
+
+    def snapshot_xmin(self, connection: psycopg.Connection) -> int:
+        """The oldest transaction that the connection's snapshot may not see."""
+        row = connection.execute(
+            "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
+        ).fetchone()
+        return 0 if row is None else int(row[0])
+
+    def _facts_of(self, oid: int) -> TableFacts | None:
+        """What the catalog says now: a relation message means that something may have changed."""
+        with translated(self.where):
+            self._tables = read_tables(self._control, self.config)
+        return next((facts for facts in self._tables if facts.oid == oid), None)
+
+    def _relation(self, facts: TableFacts) -> Relation:
+        """A table as the stream would describe it: so rows read and streamed have one schema."""
+        identity = set(facts.identity_columns)
+        columns = tuple(
+            RelationColumn(column.name, column.type_oid, column.typmod, column.name in identity)
+            for column in facts.columns
+            if not column.generated
+        )
+        table = facts.table
+        return Relation(facts.oid, table.schema or "", table.name, facts.identity, columns)
+
+    def close(self) -> None:
+        """Release everything. Safe to call twice."""
+        if self._receiver is not None:
+            self._receiver.stop()
+            self._receiver = None
+        self._spool.close()
+        parts: Sequence[psycopg.Connection | None] = (self._replication, self._control)
+        for part in parts:
+            if part is not None:
+                part.close()

@@ -1,0 +1,95 @@
+"""From a relation of the stream to the schema of the history, and to how its values are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from headwater.event import Column, TableId, TableSchema
+from headwater.source.postgres.catalog import TableFacts
+from headwater.source.postgres.config import PostgresSourceConfig
+from headwater.source.postgres.logical import logical_type
+from headwater.source.postgres.pgoutput import Relation, Shape
+from headwater.source.postgres.render import renderer
+from headwater.source.postgres.typecatalog import Types
+
+FactsOf = Callable[[int], TableFacts | None]
+"""What the catalog knows now about the table with this oid; None if it is gone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Captured:
+    """A relation as it is captured: its schema and the id of it, worked out once."""
+
+    schema: TableSchema
+    schema_id: int
+
+
+class Shapes:
+    """Shapes by relation. A relation message is the authority on columns, the catalog on the rest.
+
+    The catalog may already be ahead of the stream: where it no longer has a column, the column's
+    type from the message is all there is, and that is enough to read it.
+    """
+
+    def __init__(self, config: PostgresSourceConfig, types: Types, facts_of: FactsOf) -> None:
+        self._config = config
+        self._types = types
+        self._facts_of = facts_of
+        self._captured: dict[Relation, Captured] = {}
+
+    def shape(self, relation: Relation) -> Shape:
+        """How the decoder reads the relation's values; None leaves a column out."""
+        captured = self.captured(relation)
+        kept = {column.name for column in captured.schema.columns}
+        return Shape(
+            tuple(
+                renderer(self._types.type(column.type_oid)) if column.name in kept else None
+                for column in relation.columns
+            )
+        )
+
+    def captured(self, relation: Relation) -> Captured:
+        """The schema of a relation as the stream describes it."""
+        known = self._captured.get(relation)
+        if known is None:
+            schema = self._schema(relation)
+            known = self._captured[relation] = Captured(schema, schema.schema_id)
+        return known
+
+    def _schema(self, relation: Relation) -> TableSchema:
+        table = TableId(relation.schema, relation.name)
+        facts = self._facts_of(relation.oid)
+        names = {column.name for column in relation.columns}
+        key = () if facts is None else facts.key
+        if not key or not names.issuperset(key):
+            key = _identity_key(relation)
+        known = {} if facts is None else {column.name: column for column in facts.columns}
+        columns = []
+        for column in relation.columns:
+            if column.name not in key and not self._config.wants_column(table, column.name):
+                continue
+            fact = known.get(column.name)
+            same = fact is not None and fact.type_oid == column.type_oid
+            kind = self._types.type(column.type_oid)
+            columns.append(
+                Column(
+                    name=column.name,
+                    type=logical_type(kind, column.typmod),
+                    nullable=fact.nullable if fact is not None and same else True,
+                    declared=fact.declared if fact is not None and same else kind.name,
+                )
+            )
+        return TableSchema(
+            table=table,
+            columns=tuple(columns),
+            primary_key=key,
+            foreign_keys=() if facts is None else facts.foreign_keys,
+        )
+
+
+def _identity_key(relation: Relation) -> tuple[str, ...]:
+    """The columns of a replica identity index; under FULL every column is marked, so none is."""
+    if relation.identity == "f":
+        return ()
+    return tuple(column.name for column in relation.columns if column.is_key)

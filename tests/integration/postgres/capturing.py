@@ -1,0 +1,123 @@
+"""A capture that a test drives by hand: read, validate, append and confirm, as the loop does it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from headwater.contract import LogWriter, SourceBatch
+from headwater.event import Event, Operation, validate
+from headwater.source.postgres import PostgresSource, PostgresSourceConfig
+from headwater.source.postgres.catalog import read_tables
+from headwater.source.postgres.place import Place
+from headwater.source.postgres.publication import ensure
+from headwater.testing.memory import MemoryLog
+from tests.fix_postgres import PostgresDatabase
+
+PATIENCE_S = 30.0
+QUIET_S = 0.4
+
+Row = dict[str, Any]
+Rows = dict[str, dict[tuple[Any, ...], Row]]
+
+
+def publish(database: PostgresDatabase, **settings: Any) -> PostgresSourceConfig:
+    """A configuration whose publication the tables' owner has made."""
+    config = database.config(**settings)
+    with database.connect() as owner:
+        ensure(owner, config, read_tables(owner, config))
+    return config
+
+
+class Capture:
+    """One capture process; its log outlives it."""
+
+    def __init__(self, config: PostgresSourceConfig, log: MemoryLog) -> None:
+        self.source = PostgresSource(config)
+        self.log = log
+        self.writer: LogWriter = log.writer(self.source.identity)
+
+    def step(self, max_events: int = 100, timeout_s: float = QUIET_S) -> SourceBatch | None:
+        """One turn of the loop."""
+        batch = self.source.read(max_events, timeout_s)
+        if batch is None:
+            return None
+        assert len(batch.events) <= max_events
+        validate(batch.events)
+        self.writer.append(batch)
+        if batch.events.closes_transaction and self.writer.position is not None:
+            self.source.confirm(self.writer.position)
+        return batch
+
+    def until(self, head: int, max_events: int = 100) -> list[Event]:
+        """All events of the log, once there are so many and nothing more comes."""
+        deadline = time.monotonic() + PATIENCE_S
+        while time.monotonic() < deadline:
+            if self.step(max_events) is None and self.writer.head >= head:
+                return list(self.log.events())
+        raise TimeoutError(f"the log ends at {self.writer.head}, not at {head}")
+
+    def settle(self) -> list[Event]:
+        """All events of the log, once nothing more comes."""
+        return self.until(0)
+
+    @property
+    def lsn(self) -> int:
+        """Where the log's position stands."""
+        assert self.writer.position is not None
+        return Place.decode(self.writer.position).lsn
+
+
+@contextmanager
+def capturing(
+    config: PostgresSourceConfig, log: MemoryLog | None = None
+) -> Iterator[Capture]:
+    """A capture that goes on from where the log stands."""
+    capture = Capture(config, MemoryLog() if log is None else log)
+    try:
+        capture.source.open(capture.writer.position)
+        if capture.writer.position is not None:
+            capture.source.confirm(capture.writer.position)
+        yield capture
+    finally:
+        capture.source.close()
+        capture.writer.close()
+
+
+def replay(events: Sequence[Event]) -> Rows:
+    """What a consumer holds that began with nothing. A value never sent stays absent."""
+    rows: Rows = {}
+    for event in events:
+        held = rows.setdefault(event.table, {})
+        match event.op:
+            case Operation.TRUNCATE:
+                held.clear()
+            case Operation.DELETE:
+                held.pop(_key(event, event.before), None)
+            case Operation.SCHEMA_CHANGE:
+                del rows[event.table]
+            case _:
+                old = {} if event.before is None else held.pop(_key(event, event.before), {})
+                key = _key(event, event.after)
+                old = held.get(key, old)
+                kept = {name: old[name] for name in event.unavailable_columns if name in old}
+                held[key] = (event.after or {}) | kept
+    return rows
+
+
+def _key(event: Event, image: Row | None) -> tuple[Any, ...]:
+    assert image is not None
+    assert event.primary_key
+    return tuple(image[name] for name in event.primary_key)
+
+
+def ops(events: Sequence[Event]) -> list[Operation]:
+    """The operations in order."""
+    return [event.op for event in events]
+
+
+def afters(events: Sequence[Event]) -> list[Row | None]:
+    """The images in order."""
+    return [event.after for event in events]
