@@ -10,7 +10,12 @@ import signal
 import sys
 from collections.abc import Generator
 
+import hypothesis
 import pytest
+
+# How long an example takes says more about the machine than about the code.
+hypothesis.settings.register_profile("headwater", deadline=None)
+hypothesis.settings.load_profile("headwater")
 
 pytest_plugins = ["tests.fix_postgres", "tests.fix_spark"]
 

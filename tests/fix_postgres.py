@@ -15,6 +15,8 @@ needs:
     ALTER DEFAULT PRIVILEGES … GRANT SELECT ON TABLES        the same for later tables
 
 The publication is made by `app`: only a table's owner may publish it.
+
+HEADWATER_TEST_POSTGRES=17 makes every server one of that version.
 """
 
 from __future__ import annotations

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from headwater.app.config import Config
 from headwater.app.consumers import Consumer, sink_consumer
 from headwater.app.database import look, sqlite_path
-from headwater.app.registry import SourceOptions, open_log, open_source
+from headwater.app.options import source_options
+from headwater.app.registry import open_log, open_source
 from headwater.app.spark_loop import SessionFactory, spark_loop
 from headwater.app.status import Readiness
 from headwater.app.tables import require_names
@@ -210,19 +211,6 @@ class Pipeline:
     def metrics_text(self) -> str:
         """Prometheus text."""
         return self.metrics.render()
-
-
-def source_options(config: Config) -> SourceOptions:
-    """What the configuration tells the source."""
-    source = config.source
-    return SourceOptions(
-        name=config.name,
-        tables=source.tables,
-        exclude=source.exclude,
-        snapshot=source.snapshot,
-        on_gap=source.on_gap,
-        poll_interval_s=source.poll_interval.seconds,
-    )
 
 
 def _ended(part: Any) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -124,6 +125,10 @@ class _StartOver:
     def read(self, max_events: int, timeout_s: float) -> SourceBatch | None:
         """The source's own."""
         return self._source.read(max_events, timeout_s)
+
+    def gauges(self) -> Mapping[str, float]:
+        """The source's own."""
+        return self._source.gauges()
 
     def confirm(self, position: Position) -> None:
         """The source's own."""

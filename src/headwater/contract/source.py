@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 from typing import Protocol
@@ -85,6 +86,10 @@ class Source(Protocol):
 
     def confirm(self, position: Position) -> None:
         """Everything up to `position` is durable in the log: the source may forget it (INV-2)."""
+        ...
+
+    def gauges(self) -> Mapping[str, float]:
+        """Numbers worth watching, by name, for example `slot_retained_bytes`."""
         ...
 
     def close(self) -> None:

@@ -51,6 +51,12 @@ _ALL = (
         "1 for the state that the capture loop is in.",
         ("source", "state"),
     ),
+    Metric(
+        "headwater_source_gauge",
+        "gauge",
+        "What the source says of itself: bytes behind, bytes that a slot holds back.",
+        ("source", "what"),
+    ),
     Metric("headwater_log_head", "gauge", "Last visible sequence number.", ("source",)),
     Metric(
         "headwater_delivery_events_total",

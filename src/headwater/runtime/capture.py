@@ -23,6 +23,8 @@ from headwater.runtime.lifecycle import State
 from headwater.runtime.loop import Loop
 from headwater.runtime.meter import Meter
 
+_MEASURE_INTERVAL_S = 5.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CapturePolicy:
@@ -76,6 +78,7 @@ class CaptureLoop(Loop):
         self._backoff = Backoff(self._policy.retry)
         self._inside_transaction = False
         self._drain_until: float | None = None
+        self._measured_s = 0.0
         now_s = clock.monotonic_s()
         self.facts = CaptureFacts(started_s=now_s, last_contact_s=now_s)
         self.rate = Meter(clock)
@@ -127,6 +130,7 @@ class CaptureLoop(Loop):
 
     def _pump(self, writer: LogWriter) -> None:
         while not self._may_end():
+            self._measure()
             batch = self._source.read(self._policy.max_events, self._read_timeout_s())
             failpoint("capture.after_read")
             # An answer without changes is an answer: idle is not stalled.
@@ -135,6 +139,16 @@ class CaptureLoop(Loop):
                 self._idle(writer)
             else:
                 self._keep(writer, batch)
+
+    def _measure(self) -> None:
+        now_s = self.clock.monotonic_s()
+        if now_s - self._measured_s < _MEASURE_INTERVAL_S:
+            return
+        self._measured_s = now_s
+        for what, value in self._source.gauges().items():
+            self._metrics.gauge(
+                "headwater_source_gauge", value, source=self._source_name, what=what
+            )
 
     def _read_timeout_s(self) -> float:
         """Do not wait for more until everything there was at the start has been read once."""

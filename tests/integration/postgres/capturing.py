@@ -71,9 +71,7 @@ class Capture:
 
 
 @contextmanager
-def capturing(
-    config: PostgresSourceConfig, log: MemoryLog | None = None
-) -> Iterator[Capture]:
+def capturing(config: PostgresSourceConfig, log: MemoryLog | None = None) -> Iterator[Capture]:
     """A capture that goes on from where the log stands."""
     capture = Capture(config, MemoryLog() if log is None else log)
     try:

@@ -102,7 +102,9 @@ def test_every_column_of_a_composite_key_stands_in_key_and_before_image(
     )
     with capturing(publish(postgres_database)) as capture:
         capture.until(3)
-        postgres_database.sql("UPDATE line SET no = 9 WHERE v = 'b'; DELETE FROM line WHERE v = 'c'")
+        postgres_database.sql(
+            "UPDATE line SET no = 9 WHERE v = 'b'; DELETE FROM line WHERE v = 'c'"
+        )
         events = capture.until(5)
     assert {event.primary_key for event in events} == {("place", "no")}
     assert [event.before for event in events[3:]] == [

@@ -98,6 +98,7 @@ def test_promoted_standby_goes_on_only_from_before_the_promotion(
     standby = _facts(database)
     assert standby.in_recovery
     assert standby.system_identifier == before.system_identifier
+    check_identity(standby, system=before.system_identifier, timeline=1, lsn=standby.wal_lsn + 1000)
     own_server.sql("SELECT pg_promote()")
 
     facts = _facts(database)

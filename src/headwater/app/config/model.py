@@ -4,52 +4,36 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
 
 from headwater.app.config.quantity import Duration, Size
-from headwater.app.config.scalar import Bool, FilePath, Int, SecretText, Target, Text, Trigger, Url
+from headwater.app.config.scalar import Bool, FilePath, Int, SecretText, Target, Text, Trigger
+from headwater.app.config.section import EVERY_TABLE, Globs, Name, Section
+from headwater.app.config.source import SourceSettings
+
+__all__ = [
+    "LOOPBACK",
+    "Config",
+    "LogSettings",
+    "ObservabilitySettings",
+    "RetentionSettings",
+    "ServerSettings",
+    "SinkSettings",
+    "SourceSettings",
+    "SparkSettings",
+]
 
 LOOPBACK = frozenset({"127.0.0.1", "::1", "localhost"})
-Name = Annotated[Text, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$")]
-Globs = tuple[Annotated[Text, Field(min_length=1)], ...]
-EVERY_TABLE: Globs = ("*",)
 
 
-class _Section(BaseModel):
-    """Unknown settings are errors, and nothing changes after it was read."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, validate_default=True)
-
-
-class SourceSettings(_Section):
-    """Which database is captured, and which tables of it."""
-
-    url: Annotated[Url, Field(description="The database, for example sqlite:///shop.db")]
-    tables: Annotated[
-        Globs, Field(min_length=1, description="Tables to capture: names or globs such as order*")
-    ] = EVERY_TABLE
-    exclude: Annotated[Globs, Field(description="Tables to leave out; wins over tables")] = ()
-    snapshot: Annotated[
-        Literal["initial", "never"],
-        Field(description="Read existing rows first (initial), or only changes from now on"),
-    ] = "initial"
-    on_gap: Annotated[
-        Literal["halt", "resnapshot", "accept"],
-        Field(description="When the source lost changes: stop, read the tables again, or go on"),
-    ] = "halt"
-    poll_interval: Annotated[
-        Duration, Field(description="Longest wait before looking for changes again")
-    ] = Duration(50)
-
-
-class RetentionSettings(_Section):
+class RetentionSettings(Section):
     """How long events stay in the log. Required consumers hold retention back."""
 
     max_age: Annotated[Duration | None, Field(description="Remove events older than this")] = None
     max_bytes: Annotated[Size | None, Field(description="Keep the log below this size")] = None
 
 
-class LogSettings(_Section):
+class LogSettings(Section):
     """The durable record between the source and its consumers."""
 
     path: Annotated[FilePath, Field(description="The log file")]
@@ -58,7 +42,7 @@ class LogSettings(_Section):
     ] = RetentionSettings()
 
 
-class SparkSettings(_Section):
+class SparkSettings(Section):
     """Tables that Spark keeps equal to the source."""
 
     target: Annotated[Target, Field(min_length=1, description="Directory or URI of the tables")]
@@ -75,7 +59,7 @@ class SparkSettings(_Section):
     master: Annotated[Text, Field(description="Spark master URL")] = "local[2]"
 
 
-class SinkSettings(_Section):
+class SinkSettings(Section):
     """One more place that receives the changes."""
 
     name: Annotated[Name, Field(description="The consumer's name; its cursor in the log")]
@@ -93,7 +77,7 @@ class SinkSettings(_Section):
         return self
 
 
-class ServerSettings(_Section):
+class ServerSettings(Section):
     """Status and metrics over HTTP. Off unless this section is there."""
 
     enabled: Annotated[Bool, Field(description="Serve status and metrics")] = True
@@ -112,7 +96,7 @@ class ServerSettings(_Section):
         return self
 
 
-class ObservabilitySettings(_Section):
+class ObservabilitySettings(Section):
     """What the process tells about itself."""
 
     log_level: Annotated[
@@ -120,7 +104,7 @@ class ObservabilitySettings(_Section):
     ] = "info"
 
 
-class Config(_Section):
+class Config(Section):
     """One pipeline: a source, its log and its consumers."""
 
     version: Annotated[Literal[1], Field(description="Version of this file's layout")]

@@ -69,6 +69,8 @@ def explain_error(error: ErrorDetails, root: type[BaseModel], path: ConfigPath) 
         return "this setting is required", ""
     if kind in {"literal_error", "enum"}:
         return _not_one_of(given, str(context.get("expected", "")))
+    if kind == "misfit":
+        return error["msg"], str(context["suggestion"])
     if kind == "value_error":
         return str(context["error"]), ""
     if kind in _EXPECTED:

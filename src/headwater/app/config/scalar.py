@@ -123,14 +123,19 @@ class _UrlType:
     def __get_pydantic_json_schema__(
         cls, schema: core_schema.CoreSchema, handler: GetJsonSchemaHandler
     ) -> JsonSchemaValue:
-        return {"type": "string", "examples": ["sqlite:///shop.db"]}
+        return {"type": "string", "examples": ["sqlite:///shop.db", "${DATABASE_URL}"]}
 
     @staticmethod
     def _validated(value: Any, info: ValidationInfo) -> SourceUrl:
         if isinstance(value, SourceUrl):
             return value
         text = value if isinstance(value, str) else ""
-        return SourceUrl.parse(text, directory=(info.context or {}).get("directory"))
+        url = SourceUrl.parse(text, directory=(info.context or {}).get("directory"))
+        if url.server is not None and url.server.secrets and not isinstance(text, Interpolated):
+            raise ValueError(
+                "a password is not written into the file; use ${DATABASE_URL}, or ${NAME} for it"
+            )
+        return url
 
 
 Url = Annotated[SourceUrl, _UrlType]

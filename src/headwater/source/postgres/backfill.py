@@ -70,6 +70,8 @@ class Backfill:
             stream.place = replace(stream.place, snapshot=owed.with_first(None))
             return self._begin_chunk(stream)
         with translated(self._session.where):
+            if not self._settled(table):
+                return False
             self._waiting = read_waiting(self._connection, self._chunk(unit, table))
         self._throttle.spent(len(self._waiting.images))
         if table.xmin is None:
@@ -77,6 +79,12 @@ class Backfill:
             stream.place = replace(stream.place, snapshot=owed.with_first(table))
         failpoint("source.postgres.backfill_read")
         return True
+
+    def _settled(self, table: PendingTable) -> bool:
+        """Whether every transaction is over that wrote to the table before it was published."""
+        if table.after_xid is None or table.xmin is not None:
+            return True
+        return self._session.snapshot_xmin(self._connection) >= table.after_xid
 
     def _chunk(self, unit: Unit, table: PendingTable) -> Chunk:
         if table.rescan:

@@ -117,10 +117,14 @@ def _open(
     except psycopg.Error as exc:
         failure = _coded(exc, exc.sqlstate or _reason(exc, conninfo), where, "")
     else:
-        with translated(where):
-            for since, name in _PINNED_SINCE:
-                if connection.info.server_version >= since:
-                    connection.execute(f"SET {name} = 0")
+        try:
+            with translated(where):
+                for since, name in _PINNED_SINCE:
+                    if connection.info.server_version >= since:
+                        connection.execute(f"SET {name} = 0")
+        except HeadwaterError:
+            connection.close()
+            raise
         return connection
     # Outside the handler, so that no cause hangs on: the driver's error holds the password.
     raise failure

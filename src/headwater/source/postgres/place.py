@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -15,6 +17,8 @@ class PendingTable:
 
     A row that a transaction from `xmin` on wrote may have moved into a page that was already read;
     so a table that was read beside the stream ends with a second look at such rows (`rescan`).
+    Reading begins when no transaction before `after_xid` runs any more: the stream has its changes
+    only from then on.
     """
 
     oid: int
@@ -23,6 +27,7 @@ class PendingTable:
     rows_total: int | None = None
     where: str | None = None
     xmin: int | None = None
+    after_xid: int | None = None
     rescan: bool = False
 
 
@@ -65,6 +70,12 @@ class Place:
     ready: bool = True
     accept: bool = False
     snapshot: SnapshotPlace | None = None
+
+    def owing(self, tables: Sequence[PendingTable]) -> Place:
+        """With the rows of more tables owed."""
+        now = f"{time.time_ns() // 1_000_000:x}"
+        owed = self.snapshot or SnapshotPlace(now, ())
+        return replace(self, snapshot=replace(owed, pending=(*owed.pending, *tables)))
 
     def encode(self) -> Position:
         """As a token of JSON primitives."""

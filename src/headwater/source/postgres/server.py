@@ -94,7 +94,10 @@ def check_identity(facts: ServerFacts, *, system: str, timeline: int, lsn: int) 
             f"the checkpoint is of server {system}, this is server {facts.system_identifier}",
         )
     end = facts.wal_lsn
-    if timeline != facts.timeline:
+    if timeline == facts.timeline:
+        if facts.in_recovery:
+            return  # a standby that is behind catches up
+    else:
         # A standby that was promoted goes on from where the old primary's log was cut.
         ends = dict(facts.switches)
         if timeline not in ends:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -20,16 +21,17 @@ from headwater.source.postgres.config import OnGap, PostgresSourceConfig
 from headwater.source.postgres.connect import connect, place, replication_connection, translated
 from headwater.source.postgres.events import with_columns
 from headwater.source.postgres.pgoutput import Relation, RelationColumn
-from headwater.source.postgres.place import Place
+from headwater.source.postgres.place import PendingTable, Place
 from headwater.source.postgres.receive import Receiver
 from headwater.source.postgres.server import check_identity, check_server, read_server
 from headwater.source.postgres.shapes import Shapes
 from headwater.source.postgres.spool import Spool
 from headwater.source.postgres.streaming import Stream
 from headwater.source.postgres.typecatalog import Types
+from headwater.source.postgres.watch import Watch
 
+_LOG = logging.getLogger("headwater.source.postgres")
 _STREAMING_SINCE = 140000
-_PARALLEL_SINCE = 160000
 
 _STORED = """
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.reltuples::bigint,
@@ -166,7 +168,7 @@ class Session:
         self._receiver.start(self.config.slot, begin.lsn, self._options())
         failpoint("source.postgres.stream_started")
         assembler = Assembler(self.uid, self._shapes, self._spool)
-        return Stream(self._receiver, assembler, begin)
+        return Stream(self._receiver, assembler, begin, self._server.wal_lsn)
 
     def _options(self) -> dict[str, str]:
         version = self._server.version_num
@@ -177,6 +179,35 @@ class Session:
         if streaming:
             options["streaming"] = "on"
         return options
+
+    def watch(self) -> Watch:
+        """Someone to look after the slot."""
+        return Watch(self._control, self.config, self._server)
+
+    def new_tables(self) -> tuple[PendingTable, ...]:
+        """Tables that came since: publish them, and say that their rows are owed.
+
+        Without the right to publish them they stay out, with a warning: an application that makes a
+        table must not stop the capture of all the others.
+        """
+        known = {facts.oid for facts in self._tables}
+        tables = read_tables(self._control, self.config)
+        fresh = [facts for facts in tables if facts.oid not in known]
+        self._tables = tables
+        if not fresh:
+            return ()
+        try:
+            publication.ensure(self._control, self.config, tables)
+        except ConfigError as error:
+            _LOG.warning("a new table is not captured", extra={"code": error.code})
+            return ()
+        row = self._control.execute(
+            "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
+        ).fetchone()
+        after_xid = None if row is None else int(row[0])
+        return tuple(
+            PendingTable(oid, after_xid=after_xid) for facts in fresh for oid in facts.leaves
+        )
 
     def confirm(self, at: Place) -> None:
         """Everything before this place is durable."""

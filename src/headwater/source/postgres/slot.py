@@ -87,7 +87,7 @@ def create_slot(
         if config.failover and version >= _FAILOVER_SINCE and not on_standby:
             options.append("FAILOVER")
         command += f" ({', '.join(options)})"
-    with translated(config.slot, "ALTER ROLE the capturing user REPLICATION"):
+    with translated(config.slot, _may_replicate(replication)):
         row = replication.execute(command.encode()).fetchone()
     if row is None:
         raise AssertionError("CREATE_REPLICATION_SLOT gives one row")
@@ -96,7 +96,7 @@ def create_slot(
 
 def drop_slot(connection: psycopg.Connection, name: str) -> bool:
     """Drop the slot; whether there was one."""
-    with translated(name, "ALTER ROLE the capturing user REPLICATION"):
+    with translated(name, _may_replicate(connection)):
         try:
             connection.execute("SELECT pg_drop_replication_slot(%s)", (name,))
         except errors.UndefinedObject:
@@ -125,6 +125,10 @@ def check_slot(
         raise TransientError(
             "postgres-slot-active", f"{facts.active_by} reads from the slot", where=facts.name
         )
+
+
+def _may_replicate(connection: psycopg.Connection) -> str:
+    return f"ALTER ROLE {quote(connection.info.user)} REPLICATION"
 
 
 def _check_kind(facts: SlotFacts, server: ServerFacts) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 
 from headwater.contract import SourceBatch, SourceCapabilities, SourceIdentity
 from headwater.errors import StateError
@@ -17,6 +18,7 @@ from headwater.source.postgres.place import Place
 from headwater.source.postgres.server import read_server
 from headwater.source.postgres.session import Session
 from headwater.source.postgres.streaming import Stream
+from headwater.source.postgres.watch import Watch
 
 _POLL_S = 0.05
 
@@ -43,6 +45,8 @@ class PostgresSource:
         self._queue: deque[SourceBatch] = deque()
         self._place: Place | None = None
         self._decided = False
+        self._watch: Watch | None = None
+        self._gauges: Mapping[str, float] = {}
 
     @property
     def capabilities(self) -> SourceCapabilities:
@@ -128,15 +132,31 @@ class PostgresSource:
         stream = self._stream
         if stream is None:
             raise StateError("lifecycle-transition", "the source is not open")
+        self._look_after(session, stream)
         if stream.place.snapshot is None:
             return stream.read(max_events, timeout_s, None)
         if self._backfill is None:
             self._backfill = Backfill(session)
         return self._backfill.read(stream, max_events, timeout_s)
 
+    def _look_after(self, session: Session, stream: Stream) -> None:
+        if self._watch is None or not self._watch.due():
+            return
+        seen = self._watch.look(stream.place.lsn)
+        self._gauges = seen.gauges
+        if seen.tables_changed and self._config.snapshot:
+            fresh = session.new_tables()
+            if fresh:
+                stream.place = stream.place.owing(fresh)
+
+    def gauges(self) -> Mapping[str, float]:
+        """How far the server is ahead, and how much log it keeps for us."""
+        return self._gauges
+
     def _begin_stream(self, begin: Place) -> None:
         session, _ = self._opened()
         self._stream = session.start_stream(begin)
+        self._watch = session.watch()
 
     def _opened(self) -> tuple[Session, Place]:
         if self._session is None or self._place is None:
@@ -155,4 +175,4 @@ class PostgresSource:
         for part in (self._load, self._backfill, self._session):
             if part is not None:
                 part.close()
-        self._load = self._backfill = self._session = self._stream = None
+        self._load = self._backfill = self._session = self._stream = self._watch = None

@@ -16,12 +16,16 @@ from headwater.source.postgres.watermark import WaitingChunk
 
 # Moving only the position costs a durable write: filtered changes need not pay it every time.
 _POSITION_INTERVAL_S = 1.0
+_PROBE_S = 0.05
+_SILENCE_S = 5.0
 
 
 class Stream:
     """Reads a slot. `place` is where everything handed on so far leaves the source."""
 
-    def __init__(self, receiver: Receiver, assembler: Assembler, place: Place) -> None:
+    def __init__(
+        self, receiver: Receiver, assembler: Assembler, place: Place, head_lsn: int
+    ) -> None:
         self._receiver = receiver
         self._assembler = assembler
         self._coming: Iterator[Assembled] = iter(())
@@ -29,6 +33,8 @@ class Stream:
         self._moved_at = time.monotonic()
         self._in_pieces = False
         self._handed_lsn = place.lsn
+        self._head_lsn = head_lsn
+        self._heard_at = time.monotonic()
         self.place = place
 
     def read(
@@ -43,10 +49,26 @@ class Stream:
                     return batch
             gulp = self._receiver.take(max(0.0, deadline - time.monotonic()))
             if gulp is None:
-                return self._position_alone()
+                if not self._behind():
+                    return self._position_alone()
+                self._receiver.probe()
+                deadline = time.monotonic() + _PROBE_S
+                continue
+            self._heard_at = time.monotonic()
             self._coming = self._assembler.assemble(gulp, max_events)
             self._reached = max(self._reached, gulp.reached)
             failpoint("source.postgres.gulp_taken")
+
+    def _behind(self) -> bool:
+        """Whether changes that were there at the start are still to come.
+
+        "Nothing within the time" means that the source has caught up. It must not be said while the
+        server is still searching its log for the first change; but a server that stays silent has
+        nothing to send.
+        """
+        if self._head_lsn and self.passed(self._head_lsn):
+            self._head_lsn = 0
+        return bool(self._head_lsn) and time.monotonic() - self._heard_at < _SILENCE_S
 
     def passed(self, lsn: int) -> bool:
         """Whether every transaction that ends before `lsn` has been handed on."""

@@ -1,0 +1,33 @@
+"""What a configuration tells its source."""
+
+from __future__ import annotations
+
+from headwater.app.config import Config
+from headwater.app.postgres.options import PostgresOptions
+from headwater.app.registry import SourceOptions
+
+
+def source_options(config: Config) -> SourceOptions:
+    """What the configuration tells the source."""
+    source = config.source
+    return SourceOptions(
+        name=config.name,
+        tables=source.tables,
+        exclude=source.exclude,
+        snapshot=source.snapshot,
+        on_gap=source.on_gap,
+        poll_interval_s=source.poll_interval.seconds,
+        postgres=PostgresOptions(
+            slot=source.slot,
+            publication=source.publication,
+            columns=source.columns,
+            exclude_columns=source.exclude_columns,
+            create=source.create,
+            failover=source.failover,
+            streaming=source.streaming,
+            snapshot_workers=source.snapshot_workers,
+            chunk_rows=source.chunk_rows,
+            heartbeat_interval_s=source.heartbeat_interval.seconds,
+            status_interval_s=source.status_interval.seconds,
+        ),
+    )
