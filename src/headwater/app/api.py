@@ -21,6 +21,7 @@ from typing import Literal
 from headwater.app.capturing import Capture
 from headwater.app.config import Config, load_config
 from headwater.app.consuming import Consumer, Place, Start
+from headwater.app.postgres.options import PostgresOptions
 from headwater.app.registry import SourceOptions, open_log, open_source, parse_url
 from headwater.contract import Log, Source
 from headwater.errors import ConfigError
@@ -41,6 +42,8 @@ class CaptureOptions:
     - `start`: where a new consumer begins; see `subscribe`.
     - `required`: whether retention waits for this consumer.
     - `max_events`: the most events in one batch. A larger transaction comes in several.
+    - `slot`: PostgreSQL's replication slot, and the publication of the same name; by default
+      `headwater_` and the database's name. Each log of one database needs its own.
     """
 
     exclude: Sequence[str] = ()
@@ -49,6 +52,7 @@ class CaptureOptions:
     start: Start = "earliest"
     required: bool = False
     max_events: int = 5_000
+    slot: str | None = None
 
 
 def capture(
@@ -67,8 +71,9 @@ def capture(
     (`Delivery`) in commit order; a batch's `ack()` moves the durable place of the consumer `name`.
     If capture fails, the iteration raises its error, coded and with a fix.
 
-    - `source`: a URL (`sqlite:///shop.db`), a path to a SQLite file, a configuration file
-      (`.yaml`, `.yml`), a `Config`, or a `Source` object of your own.
+    - `source`: a URL (`sqlite:///shop.db`, `postgresql://USER:PASSWORD@HOST/DATABASE`), a path to
+      a SQLite file, a configuration file (`.yaml`, `.yml`), a `Config`, or a `Source` object of
+      your own.
     - `log`: the log file, made if there is none. Where the source is a file, it defaults to the
       same name with `.hwlog`. A configuration names its own.
     - `tables`: names or globs of the tables to capture.
@@ -134,7 +139,7 @@ def _parts(
     if isinstance(source, (str, Path)) and Path(source).suffix in {".yaml", ".yml"}:
         source = load_config(source)
     if isinstance(source, Config):
-        from headwater.app.pipeline import source_options
+        from headwater.app.options import source_options
 
         policy = CapturePolicy(read_timeout_s=source.source.poll_interval.seconds)
         opened = open_source(source.source.url, source_options(source))
@@ -146,7 +151,10 @@ def _parts(
             exclude=tuple(finer.exclude),
             snapshot=finer.snapshot,
             on_gap=finer.on_gap,
+            postgres=PostgresOptions(slot=finer.slot, publication=finer.slot),
         )
+        if finer.slot is not None and url.server is None:
+            raise ConfigError("config-invalid", "only a PostgreSQL source has a slot")
         beside = None if url.path is None else url.path.with_suffix(".hwlog")
         return _Parts(open_source(url, settings), _log(log or beside), CapturePolicy())
     return _Parts(source, _log(log), CapturePolicy())

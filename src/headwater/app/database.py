@@ -8,9 +8,9 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater.app.registry import default_registry
 from headwater.app.url import SourceUrl
 from headwater.errors import ConfigError, MachineError
+from headwater.event import TableId
 
 BUSY_TIMEOUT_S = 5.0
 
@@ -19,7 +19,7 @@ BUSY_TIMEOUT_S = 5.0
 class TableFacts:
     """A table as `init` and `doctor` show it. `refusal` says why it cannot be captured."""
 
-    name: str
+    table: TableId
     columns: int
     key: tuple[str, ...]
     refusal: str | None
@@ -34,9 +34,9 @@ class DatabaseFacts:
     drift: tuple[str, ...]
 
     @property
-    def capturable(self) -> tuple[str, ...]:
-        """Names of the tables that can be captured."""
-        return tuple(table.name for table in self.tables if table.refusal is None)
+    def capturable(self) -> tuple[TableId, ...]:
+        """The tables that can be captured."""
+        return tuple(table.table for table in self.tables if table.refusal is None)
 
 
 def look(path: Path) -> DatabaseFacts:
@@ -61,7 +61,8 @@ def look(path: Path) -> DatabaseFacts:
     ]
     return DatabaseFacts(
         tables=tuple(
-            TableFacts(each.name, len(each.columns), each.key, refusal(each, limit)) for each in own
+            TableFacts(TableId(None, each.name), len(each.columns), each.key, refusal(each, limit))
+            for each in own
         ),
         captured=None if installed is None else tuple(each.table for each in found),
         drift=tuple(
@@ -73,14 +74,13 @@ def look(path: Path) -> DatabaseFacts:
 
 
 def sqlite_path(url: SourceUrl) -> Path:
-    """The file of a SQLite URL; another scheme is a coded error that lists what exists."""
+    """The file of a SQLite URL; another scheme is a coded error."""
     if url.path is None:
-        known = ", ".join(default_registry().names()["sources"])
         raise ConfigError(
             "source-unknown",
-            f"there is no source for {url.scheme}: URLs",
+            "this needs a SQLite database",
             where=str(url),
-            hint=f"available: {known}, for example sqlite:///shop.db",
+            hint="write sqlite:///path/to/file.db",
         )
     return url.path
 

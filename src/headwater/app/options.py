@@ -11,7 +11,7 @@ def source_options(config: Config) -> SourceOptions:
     """What the configuration tells the source."""
     source = config.source
     return SourceOptions(
-        name=config.name,
+        name=config.name if "name" in config.model_fields_set else "",
         tables=source.tables,
         exclude=source.exclude,
         snapshot=source.snapshot,

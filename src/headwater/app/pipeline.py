@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import Config
 from headwater.app.consumers import Consumer, sink_consumer
-from headwater.app.database import look, sqlite_path
 from headwater.app.options import source_options
 from headwater.app.registry import open_log, open_source
+from headwater.app.source_tables import source_tables
 from headwater.app.spark_loop import SessionFactory, spark_loop
 from headwater.app.status import Readiness
 from headwater.app.tables import require_names
@@ -84,8 +84,7 @@ class Pipeline:
     def _require_tables(self) -> None:
         """A misspelt table would otherwise be noticed when its changes are missed."""
         source = self.config.source
-        known = look(sqlite_path(source.url)).capturable
-        require_names(source.tables, known, "source.tables")
+        require_names(source.tables, source_tables(self.config), "source.tables")
 
     def drain(self) -> None:
         """Ask to finish what is in hand and end."""

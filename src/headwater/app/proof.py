@@ -6,14 +6,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import Config, load_config
-from headwater.app.database import look, sqlite_path
+from headwater.app.database import sqlite_path
 from headwater.app.inspect import writer_of
 from headwater.app.registry import open_log
+from headwater.app.source_tables import source_tables
 from headwater.app.spark_loop import session_factory
 from headwater.app.sqlite_rows import sqlite_rows
 from headwater.app.tables import choose_tables
 from headwater.app.verify import Proof, Verifier
 from headwater.errors import ConfigError
+from headwater.event import TableId
 from headwater.log import SqliteLog
 from headwater.observe import SystemClock
 
@@ -36,7 +38,7 @@ def prove(file: Path, patterns: tuple[str, ...], *, timeout_s: float) -> dict[st
             "the configuration has no spark section, so there are no tables to compare",
             where=str(file),
         )
-    known = look(sqlite_path(config.source.url)).capturable
+    known = source_tables(config)
     tables = choose_tables(patterns, config.source.exclude, known, "--tables")
     log = open_log(config.log.path)
     log.info()  # a missing log is said before Spark is started
@@ -50,7 +52,7 @@ def prove_with(
     session: Session,
     config: Config,
     log: SqliteLog,
-    tables: tuple[str, ...],
+    tables: tuple[TableId, ...],
     *,
     timeout_s: float,
     progress: Callable[[str], None] = lambda _step: None,
@@ -65,7 +67,7 @@ def prove_with(
         raise ValueError("the configuration has no spark section")
     reader = log.reader()
     try:
-        newest = {schema.table.name: schema for _, schema in reader.schemas()}
+        newest = {schema.table: schema for _, schema in reader.schemas()}
         tables_there = AppliedTables(session, settings.target, settings.table_format, reader.log_id)
         verifier = Verifier(
             reader,
@@ -76,7 +78,7 @@ def prove_with(
         )
         database = sqlite_path(config.source.url)
         return verifier.verify(
-            [newest[name] for name in tables if name in newest],
+            [newest[table] for table in tables if table in newest],
             lambda: sqlite_rows(database, lambda: log.info().position),
             progress,
         )

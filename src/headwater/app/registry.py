@@ -37,7 +37,7 @@ class SourceOptions:
     snapshot: str = "initial"
     on_gap: str = "halt"
     poll_interval_s: float = 0.05
-    postgres: PostgresOptions = PostgresOptions()
+    postgres: PostgresOptions = field(default_factory=PostgresOptions)
 
 
 SourceFactory = Callable[[SourceUrl, SourceOptions], "Source"]

@@ -10,22 +10,19 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 from headwater.app.config import Config, load_config
-from headwater.app.database import sqlite_path
-from headwater.app.pipeline import source_options
-from headwater.app.registry import open_log
+from headwater.app.options import source_options
+from headwater.app.registry import open_log, open_source
 from headwater.contract import SourceBatch, SourceCapabilities, SourceIdentity
 from headwater.errors import ConfigError, TransientError
 from headwater.event import Position
 from headwater.log import SqliteLog
 from headwater.observe import NoMetrics, SystemClock
 from headwater.runtime import CaptureLoop
-from headwater.source.sqlite import OnGap, SqliteSource, SqliteSourceConfig
-from headwater.source.sqlite.place import Place
 
 _SNAPSHOT_TIMEOUT_S = 24 * 3600.0
 _POLL_S = 0.1
@@ -88,22 +85,26 @@ def _start_over(config: Config, log: SqliteLog) -> int:
     return loop.facts.head
 
 
+def _beyond(config: Config) -> Position:
+    if config.source.url.server is not None:
+        from headwater.source.postgres.place import Place as ServerPlace
+
+        return ServerPlace(system="none", timeline=0, slot="none").encode()
+    from headwater.source.sqlite.place import Place
+
+    return Place(change_id=sys.maxsize, generation=0).encode()
+
+
 class _StartOver:
     """The source, told once to truncate and snapshot its tables. Implements contract.Source.
 
-    A position that lies beyond the database is a gap, and the answer to a gap is to start over.
+    A position that the database never had is a gap, and the answer to a gap is to start over.
     """
 
     def __init__(self, config: Config) -> None:
-        options = source_options(config)
-        self._source = SqliteSource(
-            SqliteSourceConfig(
-                path=sqlite_path(config.source.url),
-                tables=options.tables,
-                exclude=options.exclude,
-                on_gap=OnGap.RESNAPSHOT,
-            )
-        )
+        options = replace(source_options(config), snapshot="initial", on_gap="resnapshot")
+        self._source = open_source(config.source.url, options)
+        self._beyond = _beyond(config)
         self._told = False
 
     @property
@@ -118,8 +119,7 @@ class _StartOver:
 
     def open(self, resume: Position | None) -> None:
         """The first time beyond the end, later where the log stands."""
-        beyond = Place(change_id=sys.maxsize, generation=0).encode()
-        self._source.open(resume if self._told else beyond)
+        self._source.open(resume if self._told else self._beyond)
         self._told = True
 
     def read(self, max_events: int, timeout_s: float) -> SourceBatch | None:

@@ -15,7 +15,7 @@ def install_capture(path: Path, patterns: tuple[str, ...]) -> dict[str, Any]:
     """Capture the tables that match; repeating it changes nothing."""
     from headwater.source.sqlite.install import install
 
-    tables = choose_tables(patterns, (), look(path).capturable, str(path))
+    tables = _chosen(path, patterns)
     with opened(path) as db:
         outcome = install(db, tables)
     captured = sorted(generation.table for generation in outcome.installed.active)
@@ -36,13 +36,18 @@ def installation_sql(path: Path, patterns: tuple[str, ...]) -> list[str]:
     """The statements that an installation would execute, found by doing it to an empty copy."""
     from headwater.source.sqlite.install import install
 
-    tables = choose_tables(patterns, (), look(path).capturable, str(path))
+    tables = _chosen(path, patterns)
     with opened(path) as db, closing(_empty_copy(db)) as copy:
         statements: list[str] = []
         copy.set_trace_callback(statements.append)
         install(copy, tables)
         copy.set_trace_callback(None)
     return [text for text in statements if text.startswith(("CREATE ", "ALTER ", "DROP "))]
+
+
+def _chosen(path: Path, patterns: tuple[str, ...]) -> tuple[str, ...]:
+    chosen = choose_tables(patterns, (), look(path).capturable, str(path))
+    return tuple(table.name for table in chosen)
 
 
 def _empty_copy(db: sqlite3.Connection) -> sqlite3.Connection:

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from headwater.app.config import Config, SparkSettings
-from headwater.app.database import look, sqlite_path
+from headwater.app.source_tables import source_tables
 from headwater.app.tables import choose_tables
 from headwater.contract import Clock
 from headwater.errors import MachineError
@@ -114,5 +114,5 @@ def _tables(config: Config, settings: SparkSettings) -> tuple[str, ...]:
     """Names of the tables to apply; none means all, those that come later too."""
     if settings.tables == ("*",):
         return ()
-    known = look(sqlite_path(config.source.url)).capturable
-    return choose_tables(settings.tables, (), known, "spark.tables")
+    chosen = choose_tables(settings.tables, (), source_tables(config), "spark.tables")
+    return tuple(map(str, chosen))

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from headwater.app.config import parse_config
-from headwater.app.database import DatabaseFacts, look, sqlite_path
-from headwater.app.registry import parse_url
+from headwater.app.database import DatabaseFacts, sqlite_path
+from headwater.app.postgres.options import server_name
+from headwater.app.registry import SourceOptions, parse_url
+from headwater.app.source_tables import look_into
+from headwater.app.url import SourceUrl
 from headwater.errors import ConfigError
+
+VARIABLE = "DATABASE_URL"
 
 _TEMPLATE = """\
 # A Headwater pipeline. Check it with: headwater validate {file}
@@ -18,14 +24,13 @@ name: {name}
 
 source:
   url: {url}
-  # Names or globs. Capture is installed in these tables by the first start, or beforehand by
-  # headwater setup sqlite.
+{note}
   tables:
 {tables}
   # exclude: ["tmp_*"]
   snapshot: initial        # initial: existing rows first; never: only changes from now on
   on_gap: halt             # halt, resnapshot or accept, if the source ever lost changes
-  poll_interval: 50ms
+{finer}
 
 log:
   path: {name}.hwlog
@@ -56,13 +61,40 @@ observability:
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Template:
+    """What differs between databases."""
+
+    note: str
+    finer: str
+
+
+_SQLITE = Template(
+    note="""\
+  # Names or globs. Capture is installed in these tables by the first start, or beforehand by
+  # headwater setup sqlite.""",
+    finer="  poll_interval: 50ms",
+)
+_POSTGRES = Template(
+    note="""\
+  # Names or globs; without a dot, in any schema. headwater setup postgres prepares them.""",
+    finer="""\
+  # exclude_columns: ["customers.notes"]
+  slot: {server_name}
+  publication: {server_name}
+  create: true             # make slot and publication at the first start if they are missing""",
+)
+
+
 def write_starter(file: Path, url: str | None, *, force: bool) -> dict[str, Any]:
     """Write the file; with a URL, its tables are looked up and listed."""
     if file.exists() and not force:
         raise ConfigError("file-exists", "the file is there already", where=str(file))
-    facts = None if url is None else look(sqlite_path(parse_url(url)))
-    text = starter_text(file, url, facts)
-    parse_config(text, file)  # what we write is valid, or we do not write it
+    source = None if url is None else parse_url(url)
+    facts = None if source is None else look_into(source, SourceOptions())
+    text = starter_text(file, source, facts)
+    given = {} if source is None else {VARIABLE: source.full.reveal()}
+    parse_config(text, file, given)  # what we write is valid, or we do not write it
     try:
         file.write_text(text, encoding="utf-8")
     except OSError as exc:
@@ -72,18 +104,33 @@ def write_starter(file: Path, url: str | None, *, force: bool) -> dict[str, Any]
     return {
         "file": str(file),
         "tables": [] if facts is None else _table_notes(facts),
-        "next": _next_steps(file, url, facts),
+        "next": _next_steps(file, source, facts),
     }
 
 
-def starter_text(file: Path, url: str | None, facts: DatabaseFacts | None) -> str:
+def starter_text(file: Path, url: SourceUrl | None, facts: DatabaseFacts | None) -> str:
     """The YAML."""
-    path = None if url is None else parse_url(url).path
-    name = "shop" if path is None else _plain_name(path.stem)
-    shown = "sqlite:///shop.db" if path is None else _relative_url(path, file)
-    names = ("*",) if facts is None or not facts.capturable else facts.capturable
-    listed = "\n".join(f"    - {_quoted(each)}" for each in names)
-    return _TEMPLATE.format(file=file, name=name, url=_quoted(shown), tables=listed)
+    name = "shop" if url is None else _plain_name(url.name)
+    tables = () if facts is None else facts.capturable
+    listed = "\n".join(f"    - {_quoted(str(each))}" for each in tables) or '    - "*"'
+    kind = _POSTGRES if url is not None and url.server is not None else _SQLITE
+    return _TEMPLATE.format(
+        file=file,
+        name=name,
+        url=_shown_url(url, file),
+        note=kind.note,
+        tables=listed,
+        finer=kind.finer.format(server_name=server_name(name)),
+    )
+
+
+def _shown_url(url: SourceUrl | None, file: Path) -> str:
+    """A URL with a password stays outside the file (INV-12)."""
+    if url is None:
+        return _quoted("sqlite:///shop.db")
+    if url.server is not None:
+        return f"${{{VARIABLE}}}" if url.server.secrets else _quoted(url.full.reveal())
+    return _quoted(_relative_url(sqlite_path(url), file))
 
 
 def _relative_url(path: Path, file: Path) -> str:
@@ -112,12 +159,18 @@ def _table_notes(facts: DatabaseFacts) -> list[dict[str, str]]:
     for table in facts.tables:
         key = ", ".join(table.key) or "no primary key"
         note = f"{table.columns} columns, key: {key}"
-        notes.append({"name": table.name, "note": table.refusal or note})
+        notes.append({"name": str(table.table), "note": table.refusal or note})
     return notes
 
 
-def _next_steps(file: Path, url: str | None, facts: DatabaseFacts | None) -> list[str]:
+def _next_steps(file: Path, url: SourceUrl | None, facts: DatabaseFacts | None) -> list[str]:
     steps = [f"headwater validate {file}", f"headwater run {file}"]
-    if url is not None and facts is not None and facts.captured is None:
+    if url is None or facts is None:
+        return steps
+    if url.server is not None:
+        steps.insert(1, f"headwater doctor {file}")
+        if url.server.secrets:
+            steps.insert(0, f"export {VARIABLE}='{url}'   # with the password")
+    elif facts.captured is None:
         steps.insert(0, f"headwater setup sqlite {url}")
     return steps

@@ -1,4 +1,8 @@
-"""Table patterns against the tables that there are: a pattern that matches nothing is a mistake."""
+"""Table patterns against the tables that there are: a pattern that matches nothing is a mistake.
+
+A pattern with a dot is compared with `schema.table`, one without with the table's name in any
+schema; both without regard to case, as sources compare them.
+"""
 
 from __future__ import annotations
 
@@ -7,33 +11,40 @@ from fnmatch import fnmatchcase
 
 from headwater.app.suggest import closest
 from headwater.errors import ConfigError
+from headwater.event import TableId
 
 
 def choose_tables(
-    patterns: Sequence[str], exclude: Sequence[str], known: Iterable[str], where: str = ""
-) -> tuple[str, ...]:
+    patterns: Sequence[str], exclude: Sequence[str], known: Iterable[TableId], where: str = ""
+) -> tuple[TableId, ...]:
     """The known tables that match a pattern and no exclusion, in their own order."""
-    names = list(known)
+    tables = list(known)
     for pattern in patterns:
-        if not any(_matches(name, [pattern]) for name in names):
-            raise _unmatched(pattern, names, where)
-    return tuple(name for name in names if _matches(name, patterns) and not _matches(name, exclude))
+        if not any(_matches(table, [pattern]) for table in tables):
+            raise _unmatched(pattern, tables, where)
+    return tuple(
+        table for table in tables if _matches(table, patterns) and not _matches(table, exclude)
+    )
 
 
-def require_names(patterns: Sequence[str], known: Iterable[str], where: str = "") -> None:
+def require_names(patterns: Sequence[str], known: Iterable[TableId], where: str = "") -> None:
     """A plain name must be a table; a glob may wait for tables that come later."""
-    names = list(known)
+    tables = list(known)
     for pattern in patterns:
-        if not set(pattern) & set("*?[") and not _matches(pattern, names):
-            raise _unmatched(pattern, names, where)
+        plain = not set(pattern) & set("*?[")
+        if plain and not any(_matches(table, [pattern]) for table in tables):
+            raise _unmatched(pattern, tables, where)
 
 
-def _matches(name: str, patterns: Sequence[str]) -> bool:
-    """Without regard to case, as SQLite compares names."""
-    return any(fnmatchcase(name.lower(), pattern.lower()) for pattern in patterns)
+def _matches(table: TableId, patterns: Sequence[str]) -> bool:
+    full, bare = str(table).lower(), table.name.lower()
+    return any(
+        fnmatchcase(full if "." in pattern else bare, pattern.lower()) for pattern in patterns
+    )
 
 
-def _unmatched(pattern: str, names: list[str], where: str) -> ConfigError:
+def _unmatched(pattern: str, tables: list[TableId], where: str) -> ConfigError:
+    names = [str(table) for table in tables]
     if not names:
         return ConfigError(
             "table-unknown",
@@ -41,7 +52,8 @@ def _unmatched(pattern: str, names: list[str], where: str) -> ConfigError:
             where=where,
             hint="create the application's tables first",
         )
-    near = closest(pattern.strip("*?"), names)
+    bare = pattern.strip("*?")
+    near = closest(bare, names if "." in bare else [table.name for table in tables])
     listed = ", ".join(names[:8]) + (" …" if len(names) > 8 else "")
     return ConfigError(
         "table-unknown",

@@ -46,7 +46,7 @@ class SourceRows(Protocol):
     """The source at one position, within one read transaction."""
 
     def rows(self, table: str) -> Iterator[Row]:
-        """The rows of a table as canonical JSON values."""
+        """The rows of a table as canonical JSON values; `schema.table` where there are schemas."""
         ...
 
     def sequence(self, reader: LogReader, after: int) -> int | None:
@@ -143,12 +143,12 @@ class Verifier:
         for schema in schemas:
             progress(f"target {schema.table}")
             side = _Side(new_digest(schema.primary_key), self._target.table(schema))
-            sides[schema.table.name] = (schema, side)
+            sides[str(schema.table)] = (schema, side)
         sources: dict[str, TableDigest] = {}
         with open_source() as source:
             for schema in schemas:
                 progress(f"source {schema.table}")
-                name = schema.table.name
+                name = str(schema.table)
                 stored = (self._stored(row, schema) for row in source.rows(name))
                 sources[name] = new_digest(schema.primary_key).fill(stored)
         moment = self._moment(source, min((side.sequence for _, side in sides.values()), default=0))
@@ -176,9 +176,10 @@ class Verifier:
             return
         for batch in self._reader.read(behind, moment):
             for event in batch:
-                if event.table not in sides:
+                name = str(event.table_id)
+                if name not in sides:
                     continue
-                schema, side = sides[event.table]
+                schema, side = sides[name]
                 if event.sequence_number > side.sequence:
                     side.digest.apply(self._as_stored(event, schema))
                     side.rolled_forward += 1

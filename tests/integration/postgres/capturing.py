@@ -85,23 +85,35 @@ def capturing(config: PostgresSourceConfig, log: MemoryLog | None = None) -> Ite
 
 
 def replay(events: Sequence[Event]) -> Rows:
-    """What a consumer holds that began with nothing. A value never sent stays absent."""
+    """What a consumer holds that began with nothing. A value never sent stays absent.
+
+    A row that is read beside the stream must be the row that the log already tells of.
+    """
     rows: Rows = {}
+    gone: set[tuple[str, tuple[Any, ...]]] = set()
     for event in events:
+        if event.op is Operation.SCHEMA_CHANGE:
+            continue
         held = rows.setdefault(event.table, {})
-        match event.op:
-            case Operation.TRUNCATE:
-                held.clear()
-            case Operation.DELETE:
-                held.pop(_key(event, event.before), None)
-            case Operation.SCHEMA_CHANGE:
-                del rows[event.table]
-            case _:
-                old = {} if event.before is None else held.pop(_key(event, event.before), {})
-                key = _key(event, event.after)
-                old = held.get(key, old)
-                kept = {name: old[name] for name in event.unavailable_columns if name in old}
-                held[key] = (event.after or {}) | kept
+        if event.op is Operation.TRUNCATE:
+            held.clear()
+            continue
+        old: Row = {}
+        if event.before is not None:
+            old_key = _key(event, event.before)
+            old = held.pop(old_key, {})
+            gone.add((event.table, old_key))
+        if event.after is not None:
+            key = _key(event, event.after)
+            known = held.get(key, old)
+            if event.op is Operation.READ:
+                offset = event.source.offset
+                assert (event.table, key) not in gone, f"{offset}: deleted before"
+                differing = [n for n, v in known.items() if event.after.get(n, v) != v]
+                assert not differing, f"{offset}: {differing} are not as the log says"
+            gone.discard((event.table, key))
+            kept = {name: known[name] for name in event.unavailable_columns if name in known}
+            held[key] = event.after | kept
     return rows
 
 

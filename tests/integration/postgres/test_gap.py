@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from headwater.errors import GapError
+from headwater.errors import GapError, TransientError
 from headwater.source.postgres import OnGap
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
@@ -124,8 +124,6 @@ def test_capture_goes_on_with_new_changes_when_told_to_accept(
 def test_gap_is_noticed_when_the_log_is_removed_under_a_running_stream(
     database: PostgresDatabase,
 ) -> None:
-    from headwater.errors import TransientError
-
     log = MemoryLog()
     with capturing(publish(database), log) as capture:
         capture.settle()

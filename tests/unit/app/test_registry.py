@@ -21,8 +21,9 @@ from headwater.app.registry import (
 from headwater.app.tables import choose_tables, require_names
 from headwater.app.url import SourceUrl
 from headwater.errors import ConfigError
+from headwater.event import TableId
 
-TABLES = ("customers", "orders", "order_items")
+TABLES = tuple(TableId(None, name) for name in ("customers", "orders", "order_items"))
 
 
 def test_registry_suggests_a_name_when_one_is_close() -> None:
@@ -36,7 +37,7 @@ def test_registry_lists_what_exists_when_nothing_is_close() -> None:
     with pytest.raises(ConfigError) as caught:
         open_source("oracle://scott:tiger@host/db")
     assert caught.value.code == "source-unknown"
-    assert caught.value.hint == "available: sqlite"
+    assert caught.value.hint == "available: postgresql, sqlite"
     assert "tiger" not in str(caught.value)
 
 
@@ -70,7 +71,7 @@ def test_default_registry_is_one_when_asked_twice() -> None:
 @pytest.mark.parametrize(
     ("patterns", "exclude", "chosen"),
     [
-        (("*",), (), TABLES),
+        (("*",), (), ("customers", "orders", "order_items")),
         (("order*",), ("order_items",), ("orders",)),
         (("ORDERS", "Cust*"), (), ("customers", "orders")),
     ],
@@ -78,7 +79,7 @@ def test_default_registry_is_one_when_asked_twice() -> None:
 def test_tables_are_chosen_when_patterns_match(
     patterns: tuple[str, ...], exclude: tuple[str, ...], chosen: tuple[str, ...]
 ) -> None:
-    assert choose_tables(patterns, exclude, TABLES) == chosen
+    assert tuple(table.name for table in choose_tables(patterns, exclude, TABLES)) == chosen
 
 
 def test_tables_are_refused_when_one_of_several_patterns_matches_nothing() -> None:

@@ -25,6 +25,7 @@ from headwater.app.proof import as_result, prove_with
 from headwater.app.spark_loop import CONSUMER, session_factory
 from headwater.app.sqlite_rows import sqlite_rows
 from headwater.errors import MachineError
+from headwater.event import TableId
 
 if TYPE_CHECKING:
     from headwater.spark.applied import Session
@@ -93,7 +94,7 @@ def run_demo(options: DemoOptions, watcher: Watcher) -> dict[str, Any]:
             session.result(),
             stage.config,
             pipeline.log,
-            TABLES,
+            tuple(TableId(None, name) for name in TABLES),
             timeout_s=_PROOF_TIMEOUT_S,
             progress=watcher.proving,
         )

@@ -52,7 +52,7 @@ def _capture(config: Config, facts: DatabaseFacts) -> list[Finding]:
     except HeadwaterError as exc:
         return [Finding.of("tables", exc)]
     setup = f"headwater setup sqlite {config.source.url}"
-    missing = sorted(set(wanted) - set(facts.captured or ()))
+    missing = sorted({table.name for table in wanted} - set(facts.captured or ()))
     if missing:
         text = f"no triggers yet on: {', '.join(missing)}; the first start installs them"
         return [Finding("capture", "warning", text, "sqlite-not-installed", f"or now: {setup}")]

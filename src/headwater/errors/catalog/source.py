@@ -8,7 +8,12 @@ ENTRIES = section(
     (
         "source-unknown",
         "No source is registered for this kind of URL.",
-        "Supported: sqlite:///path/to/file.db",
+        "Supported: sqlite:///path/to/file.db and postgresql://USER:PASSWORD@HOST/DATABASE",
+    ),
+    (
+        "postgres-missing",
+        "PostgreSQL's driver, psycopg, is not installed or cannot be loaded.",
+        "pip install 'headwater[postgres]'",
     ),
     (
         "source-missing",

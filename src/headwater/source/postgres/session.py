@@ -163,7 +163,10 @@ class Session:
         """Read the slot from a place on."""
         if self._replication is None:
             self._replication = replication_connection(self.config)
-        self._receiver = Receiver(self._replication, self.config.status_interval_s)
+        # While the reader is busy only the interval keeps the stream alive.
+        patience_s = (self._server.wal_sender_timeout_ms or 60_000) / 1_000
+        interval_s = min(self.config.status_interval_s, patience_s / 3)
+        self._receiver = Receiver(self._replication, interval_s)
         self._replication = None
         self._receiver.start(self.config.slot, begin.lsn, self._options())
         failpoint("source.postgres.stream_started")

@@ -29,7 +29,7 @@ class Stream:
         self._receiver = receiver
         self._assembler = assembler
         self._coming: Iterator[Assembled] = iter(())
-        self._reached = place.lsn
+        self._reached = self._said = place.lsn
         self._moved_at = time.monotonic()
         self._in_pieces = False
         self._handed_lsn = place.lsn
@@ -47,6 +47,8 @@ class Stream:
                 batch = self._batch(assembled, waiting)
                 if batch is not None:
                     return batch
+            # Only now: what the server had sent before it said so is handed on.
+            self._reached = max(self._reached, self._said)
             gulp = self._receiver.take(max(0.0, deadline - time.monotonic()))
             if gulp is None:
                 if not self._behind():
@@ -56,7 +58,7 @@ class Stream:
                 continue
             self._heard_at = time.monotonic()
             self._coming = self._assembler.assemble(gulp, max_events)
-            self._reached = max(self._reached, gulp.reached)
+            self._said = gulp.reached
             failpoint("source.postgres.gulp_taken")
 
     def _behind(self) -> bool:

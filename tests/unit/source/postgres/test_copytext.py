@@ -39,6 +39,7 @@ def test_split_copy_gives_empty_columns_when_there_are_no_lines() -> None:
     [
         (b"1\t2", 2),
         (b"1\n", 2),
+        (b"1\n2\n", 2),
         (b"1\t2\t3\n", 2),
         (b"1\t2\t3\n4\n", 2),
         (b"1\t2\n3\n4\t5\t6\n", 2),

@@ -272,6 +272,7 @@ WHOLE = wire.insert(10, ["1", "a", "b"])
         b"M" + struct.pack("!Bq", 1, 7) + b"app",
         b"M" + struct.pack("!Bq", 1, 7) + b"app\0" + struct.pack("!i", -1),
         b"O" + struct.pack("!q", 5) + b"\xff\0",
+        wire.stream_abort(1, 2) + b"x",
         wire.relation(table(15, "id*"))[:-1],
         wire.relation(table(15, "id*", identity="x")),
         wire.stream_stop(),
@@ -313,7 +314,15 @@ def test_decoder_refuses_prepared_transactions_with_a_code_of_their_own(tag: byt
 
 @pytest.mark.parametrize(
     ("starts", "ends"),
-    [([0], [0]), ([0], [99]), ([-1], [5]), ([5], [2]), ([0, 10], [26, 30]), ([0], [26, 52])],
+    [
+        ([0], [0]),
+        ([0], [99]),
+        ([-1], [5]),
+        ([5], [2]),
+        ([0, 0], [26, 26]),
+        ([26, 0], [52, 26]),
+        ([0], [26, 52]),
+    ],
 )
 def test_decoder_refuses_places_when_they_are_not_in_the_buffer(
     starts: list[int], ends: list[int]

@@ -137,7 +137,21 @@ def test_renderer_gives_json_arrays_when_type_is_an_array(
 
 
 @pytest.mark.parametrize(
-    "text", ["{", "{1", "{1}}", "{a}{b}", "{,}", "{a,}", '{"a}', "{a\\", '{""x}']
+    "text",
+    [
+        "{",
+        "{1",
+        "{1}}",
+        "{a}{b}",
+        '{"a"},{"b"}',
+        "{{a}",
+        "{{a}b}",
+        "{,}",
+        "{a,}",
+        '{"a}',
+        "{a\\",
+        '{""x}',
+    ],
 )
 def test_renderer_refuses_an_array_when_its_braces_do_not_match(text: str) -> None:
     with pytest.raises(DataError) as caught:
@@ -154,6 +168,17 @@ def test_renderer_follows_the_base_type_when_type_is_a_domain() -> None:
 
 def test_renderer_keeps_the_text_when_a_users_type_has_a_built_in_name() -> None:
     assert render(PgType(90_002, "int4", TypeClass.ENUM), "red") == ['"red"']
+
+
+def test_renderer_keeps_the_text_when_an_array_type_prints_no_braces() -> None:
+    vector = PgType(Oid.INT2VECTOR, "int2vector", TypeClass.ARRAY, element=PgType(Oid.INT2, "int2"))
+    assert render(vector, "1 2") == ['"1 2"']
+    assert render(vector, "5") == ['"5"']
+
+
+def test_renderer_refuses_bytes_when_two_values_lack_half_a_byte_each() -> None:
+    with pytest.raises(DataError):
+        render(PgType(Oid.BYTEA, "bytea"), "\\xa", "\\xb")
 
 
 @pytest.mark.parametrize(

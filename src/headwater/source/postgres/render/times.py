@@ -90,4 +90,4 @@ def times_with_zone(values: pa.Array) -> pa.Array:
     time, fraction, zone = (pc.struct_field(parts, name) for name in ("time", "fraction", "zone"))
     padded = pc.utf8_rpad(fraction, _FRACTION, "0")
     whole = pc.binary_join_element_wise(time, ".", padded, zone, "")
-    return pc.if_else(pc.and_(parts.is_null(), texts.is_valid()), text(texts), quoted(whole))
+    return pc.if_else(parts.is_null(), text(texts), quoted(whole))
