@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.scenario import Nursery, nursery
+from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
 
 # kill -9 takes the process, not the machine: what reached the kernel is kept, with or without a
 # disk behind it. Memory makes every sync free.
@@ -31,3 +32,23 @@ def arena(tmp_path: Path) -> Iterator[Path]:
     directory = Path(tempfile.mkdtemp(prefix="headwater-chaos-", dir=_MEMORY))
     yield directory
     shutil.rmtree(directory)
+
+
+@pytest.fixture(scope="session")
+def chaos_server(postgres_servers: PostgresServers) -> PostgresServer:
+    """A server that sends transactions of a few hundred rows while they are in progress.
+
+    Without fsync: its crash takes the processes, not the machine.
+    """
+    return postgres_servers.start(
+        {"logical_decoding_work_mem": "64kB", "max_prepared_transactions": "10"}
+    )
+
+
+@pytest.fixture
+def chaos_database(
+    postgres_servers: PostgresServers, chaos_server: PostgresServer
+) -> Iterator[PostgresDatabase]:
+    database = postgres_servers.database(chaos_server)
+    yield database
+    postgres_servers.drop(database)

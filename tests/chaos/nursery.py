@@ -11,7 +11,8 @@ import os
 import sys
 
 from headwater import failpoint
-from tests.chaos.worker import Job, Place, work
+from tests.chaos import postgres_worker, worker
+from tests.chaos.worker import Job, Place
 
 
 def serve() -> None:
@@ -31,6 +32,7 @@ def _become(job: Job) -> None:
     os.dup2(descriptor, sys.stderr.fileno())
     os.environ["HEADWATER_FAILPOINT"] = job.failpoints
     importlib.reload(failpoint)  # the variable is read at import, as in any other process
+    work = postgres_worker.work if job.dsn else worker.work
     work(job)
     os._exit(0)
 

@@ -15,7 +15,7 @@ from tests.chaos.scenario import Kill, Nursery, Plan, run
 
 pytestmark = pytest.mark.chaos
 
-NAMES = failpoints("source", "log", "runtime", "sink", "deliver")
+NAMES = failpoints("source/sqlite", "log", "runtime", "sink", "deliver")
 SEEDS = (1, 2, 3)
 
 # Passed once per start, so only their first passage is sure to come.

@@ -30,13 +30,17 @@ _IDLE_LOOKS = 4
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """What one worker process is to do. `step` names something to do instead of capturing."""
+    """What one worker process is to do. `step` names something to do instead of capturing.
+
+    With a `dsn` it captures that PostgreSQL database, without one the directory's SQLite file.
+    """
 
     directory: str
     failpoints: str = ""
     plant: str = ""
     step: str = ""
     retain: bool = False
+    dsn: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,13 @@ from headwater.cli.output import Json, print_json, reporting
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command("init", epilog=example("headwater init shop.yaml --from sqlite:///shop.db"))(init)
+    app.command(
+        "init",
+        epilog=example(
+            "headwater init shop.yaml --from sqlite:///shop.db",
+            "headwater init shop.yaml --from $DATABASE_URL",
+        ),
+    )(init)
     app.command("validate", epilog=example("headwater validate shop.yaml"))(validate)
 
 
@@ -30,7 +36,8 @@ def init(
 ) -> None:
     """Write a commented configuration file.
 
-    With --from, the tables of that database are looked up and listed in it.
+    With --from, the tables of that database are looked up and listed in it. A password never
+    gets into the file: it then refers to the environment variable DATABASE_URL.
     """
     from headwater.app.starter import write_starter
 

@@ -11,6 +11,7 @@ from uuid import UUID
 from headwater.errors import DataError, MachineError
 from headwater.event import EventBatch, decode_row
 from headwater.failpoint import failpoint
+from headwater.files import sync_directory
 
 _TAIL_BYTES = 1 << 16
 
@@ -32,7 +33,7 @@ class DeadLetters:
         try:
             self._file = os.open(self.path, os.O_CREAT | os.O_RDWR | os.O_APPEND, 0o600)
             self._last_sequence = _recover(self._file)
-            _sync_directory(self.path.parent)
+            sync_directory(self.path.parent)
         except OSError as exc:
             raise _refused(self.path, exc) from exc
 
@@ -105,14 +106,6 @@ def _parsed(text: str | None) -> object:
         return decode_row(text)
     except (ValueError, DataError):
         return text
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _refused(path: Path, exc: OSError) -> MachineError:

@@ -12,6 +12,7 @@ from uuid import uuid4
 
 from headwater.errors import CorruptionError, HeadwaterError, MachineError, TransientError
 from headwater.failpoint import failpoint
+from headwater.files import sync_directory
 from headwater.log.layout import (
     APPLICATION_ID,
     DDL,
@@ -41,6 +42,7 @@ def create(path: Path) -> None:
             failpoint("log.create.before_link")
             with suppress(FileExistsError):  # another process was quicker: its log is the log
                 os.link(draft, path)
+                sync_directory(path.parent)
             failpoint("log.create.after_link")
         finally:
             draft.unlink(missing_ok=True)

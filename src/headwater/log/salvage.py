@@ -15,6 +15,7 @@ from uuid import uuid4
 
 from headwater.errors import TransientError
 from headwater.failpoint import failpoint
+from headwater.files import sync_directory
 from headwater.log.check import Damage, damages
 from headwater.log.connection import connect, create, transaction, translated
 from headwater.log.lease import Lease
@@ -63,6 +64,7 @@ def _rebuild(path: Path) -> tuple[Damage, ...]:
         path.with_name(path.name + suffix).unlink(missing_ok=True)
     failpoint("log.salvage.before_swap")
     fresh.replace(path)
+    sync_directory(path.parent)
     return found
 
 

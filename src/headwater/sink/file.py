@@ -14,6 +14,7 @@ from headwater.contract import Format, SinkCapabilities, WriteStatus
 from headwater.errors import ConfigError, CorruptionError, MachineError
 from headwater.event import EventBatch
 from headwater.failpoint import failpoint
+from headwater.files import sync_directory
 from headwater.sink.framing import Framing
 
 
@@ -155,7 +156,7 @@ class FileSink:
         finally:
             os.close(descriptor)
         draft.replace(self.state_path)
-        _sync_directory(self.path.parent)
+        sync_directory(self.path.parent)
 
     def close(self) -> None:
         """Release the file. Safe to call twice."""
@@ -175,14 +176,6 @@ def _parse_state(path: Path) -> _State:
         return _State(**fields)
     except (ValueError, TypeError) as exc:
         raise CorruptionError("sink-file-damaged", str(exc), where=str(path)) from exc
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _refused(path: Path, exc: OSError) -> MachineError:

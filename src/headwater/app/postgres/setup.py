@@ -16,6 +16,8 @@ from headwater.app.registry import SourceOptions
 from headwater.errors import ConfigError
 
 if TYPE_CHECKING:
+    from headwater.event import TableId
+    from headwater.source.postgres.catalog import TableFacts as ServerTable
     from headwater.source.postgres.config import PostgresSourceConfig
 
 _ROLE = "SELECT rolcanlogin AND rolreplication OR rolsuper FROM pg_roles WHERE rolname = %s"
@@ -99,20 +101,65 @@ def _plan(order: SetupOrder) -> tuple[list[Step], list[str]]:
         from headwater.source.postgres.catalog import require_tables
         from headwater.source.postgres.connect import connect
         from headwater.source.postgres.install import _CONTEXT, _TRIGGERS, read_installation
-        from headwater.source.postgres.publication import check_identities, drift, read_publication
+        from headwater.source.postgres.publication import drift, read_publication
     with connect(config, "setup") as connection:
         tables = require_tables(connection, config)
+        _require_identities(tables)
         found = drift(read_publication(connection, config.publication), tables)
-        check_identities(found.missing)
         installed = read_installation(connection)
-        steps = []
+        rights: tuple[str, ...] = ()
         if order.role is not None:
             row = connection.execute(_ROLE, (order.role,)).fetchone()
             names = [each.table for each in tables]
-            steps.append(Step("rights", _grants(order.role, connection.info.dbname, names, row)))
-    steps.append(Step("publication", found.sql(config.publication)))
+            rights = _rights(order.role, connection.info.dbname, names, row)
+    steps = [Step("rights", rights), Step("publication", found.sql(config.publication))]
     if not installed.context:
         steps.append(Step("context function", (_CONTEXT.strip(),), needed=False))
     if order.event_triggers and not installed.ddl_messages:
         steps.append(Step("event triggers", (_TRIGGERS.strip(),), needed=False))
     return [step for step in steps if step.sql], [str(each.table) for each in tables]
+
+
+def _rights(
+    role: str, database: str, tables: Sequence[TableId], found: Sequence[bool] | None
+) -> tuple[str, ...]:
+    from headwater.source.postgres.install import minimal_grants
+    from headwater.source.postgres.names import quote
+
+    if found is None:
+        raise ConfigError(
+            "postgres-role",
+            f"there is no role {role!r}",
+            hint=f"CREATE ROLE {quote(role)} LOGIN REPLICATION PASSWORD '…'",
+        )
+    grants = minimal_grants(role, database, tables)
+    return grants[1:] if found[0] else grants  # the first one is what the role already is
+
+
+def _require_identities(tables: Sequence[ServerTable]) -> None:
+    from headwater.source.postgres.names import quote_table
+
+    bare = [each.table for each in tables if not each.has_identity]
+    if bare:
+        fixes = " ".join(f"ALTER TABLE {quote_table(t)} REPLICA IDENTITY FULL;" for t in bare)
+        raise ConfigError(
+            "postgres-no-identity",
+            f"no replica identity: {', '.join(map(str, bare))}",
+            hint=f"give each a primary key, or leave it out with --tables, or run: {fixes}",
+        )
+
+
+def _run(config: PostgresSourceConfig, step: Step) -> dict[str, Any]:
+    from headwater.source.postgres.connect import connect, place, translated
+
+    refused = ""
+    with connect(config, "setup") as connection:
+        try:
+            with translated(place(config)), connection.transaction():
+                for sql in step.sql:
+                    connection.execute(sql.encode())
+        except ConfigError as exc:
+            if exc.code != "postgres-privilege":
+                raise
+            refused = exc.message
+    return {"name": step.name, "sql": list(step.sql), "refused": refused, "needed": step.needed}

@@ -125,4 +125,14 @@ ENTRIES = section(
         "A secret could not be read from where it is kept.",
         "Set the environment variable or create the file that the configuration names.",
     ),
+    (
+        "slot-unknown",
+        "The PostgreSQL server has no replication slot of this name.",
+        "headwater slots list URL shows the slots there are.",
+    ),
+    (
+        "postgres-role",
+        "The PostgreSQL server has no role of this name.",
+        "CREATE ROLE … LOGIN REPLICATION PASSWORD '…', then run the command again.",
+    ),
 )

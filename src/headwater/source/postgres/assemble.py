@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from headwater.event import EventBatch, TableSchema, event_ids
+from headwater.failpoint import failpoint
 from headwater.source.postgres import notices
 from headwater.source.postgres.events import (
     offset_texts,
@@ -120,6 +121,7 @@ class Assembler:
         for buffer, starts, ends in self._spool.take(commit.xid):
             yield from self._run(buffer, starts, ends, max_events)
         self._opened = None
+        failpoint("source.postgres.spool_handed_on")
         empty = EventBatch.concat([])
         yield Assembled(empty, commit.end_lsn, ())
 

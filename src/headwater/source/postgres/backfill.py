@@ -100,6 +100,7 @@ class Backfill:
         if owed is None:
             return iter(())
         rows = waiting.rows()
+        failpoint("source.postgres.backfill_placed")
         after = waiting.chunk.after(owed.first, len(rows))
         if after is None and not owed.first.rescan:
             after = replace(owed.first, rescan=True, rows_done=owed.first.rows_done + len(rows))

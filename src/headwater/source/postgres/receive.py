@@ -244,6 +244,7 @@ class Receiver:
         )
         self._pgconn.flush()
         self._told, self._told_at = (self._received, self._confirmed), time.monotonic()
+        failpoint("source.postgres.status_told")
 
 
 def _gulp(messages: list[memoryview]) -> tuple[Gulp, bool]:

@@ -82,6 +82,7 @@ class Session:
                     slot.check_slot(found, self.config, self._server, resume.lsn)
             except GapError as gap:
                 return self._after_gap(gap)
+        failpoint("source.postgres.slot_checked")
         return Opening(replace(resume, timeline=self._server.timeline))
 
     def _first(self, found: slot.SlotFacts | None) -> Opening:

@@ -9,7 +9,8 @@
     install               install, upgrade, release, uninstall
     config, connect       what the source is told; connections and their errors
     types, image          logical types; row images as SQL, one expression for every path
-    catalog, place        the schema at one moment; the position spelled out
+    catalog, follow       the schema at one moment; following it when it moves
+    place                 the position spelled out
     changes, snapshot     reading change rows; reading tables in chunks
     events, notices       columns of events; events about tables
     source, prune         the Source itself; forgetting what is confirmed

@@ -29,6 +29,7 @@ from headwater.source.sqlite.events import (
     change_batch,
     snapshot_batch,
 )
+from headwater.source.sqlite.follow import Follower
 from headwater.source.sqlite.generation import Generation, Trust, read_installed
 from headwater.source.sqlite.install import install
 from headwater.source.sqlite.introspect import introspect
@@ -110,8 +111,7 @@ class SqliteSource:
         self._reader = changes.ChangeReader(self._connection)
         self._pruner = Pruner(self._connection)
         with translated(path), snapshot(self._connection):
-            self._catalog = Catalog.read(self._connection, self._config)
-            self._cookie = self._compared_cookie()
+            self._follower = Follower(self._connection, self._config)
             if resume is None:
                 self._place = self._fresh(self._config.snapshot)
             else:
@@ -156,6 +156,10 @@ class SqliteSource:
                 self._queue.append(SourceBatch(events, self._place.encode(), tuple(schemas)))
 
     @property
+    def _catalog(self) -> Catalog:
+        return self._follower.catalog
+
+    @property
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
             raise StateError("lifecycle-transition", "the source is not open")
@@ -185,7 +189,7 @@ class SqliteSource:
         True if capture had to follow the schema: there is more to see at once.
         """
         with snapshot(self._db):
-            stale = self._notice_schema()
+            stale = self._schema_moved()
             newest = changes.newest(self._db)
             coming = self._catalog.next_generation(self._place.generation)
             until = newest if coming is None else min(newest, coming.created_change_id)
@@ -201,7 +205,7 @@ class SqliteSource:
                     self._read_chunk(min(max_events, self._config.chunk_rows))
         renew = stale and self._group is None and not self._queue
         if renew:
-            self._renew()
+            self._follower.renew()
         return renew
 
     def _read_piece(self, max_events: int) -> None:
@@ -262,17 +266,11 @@ class SqliteSource:
             )
         )
 
-    def _notice_schema(self) -> bool:
+    def _schema_moved(self) -> bool:
         """Whether the schema has moved in a way that capture must follow."""
-        (cookie,) = self._db.execute("PRAGMA main.schema_version").fetchone()
-        if cookie == self._cookie:
-            return False
-        self._catalog = Catalog.read(self._db, self._config)
-        if self._catalog.drifted() or self._catalog.uncaptured(self._db, self._config):
-            return True
-        self._cookie = cookie
-        self._restart_if_renumbered()
-        return False
+        if self._follower.moved() and not self._follower.must_renew:
+            self._restart_if_renumbered()
+        return self._follower.must_renew
 
     def _restart_if_renumbered(self) -> None:
         """VACUUM changes the cookie too, and may number anew the rows that have no key of ours.
@@ -291,32 +289,6 @@ class SqliteSource:
                 snapshot_id=f"{_now_ms():x}",
                 chunk_index=0,
             )
-
-    def _compared_cookie(self) -> int:
-        """The schema version of the catalog, or none if tables moved since capture was installed.
-
-        An application may alter a table between the install and this look; the next one must see.
-        """
-        catalog = self._catalog
-        stale = catalog.drifted() or catalog.uncaptured(self._db, self._config)
-        return -1 if stale else catalog.database.schema_cookie
-
-    def _renew(self) -> None:
-        """Follow the schema: new triggers where tables changed or came."""
-        if not self._config.install:
-            found = ", ".join(
-                f"{each.table}: {each.kind.value}" for each in self._catalog.drifted()
-            )
-            raise ConfigError(
-                "sqlite-drift",
-                f"the schema moved away from the installed capture: {found or 'new tables'}",
-                where=str(self._config.path),
-            )
-        install(self._db, self._catalog.uncaptured(self._db, self._config))
-        failpoint("source.sqlite.renewed")
-        with snapshot(self._db):
-            self._catalog = Catalog.read(self._db, self._config)
-            self._cookie = self._compared_cookie()
 
     def _adopt(self, generation: Generation) -> None:
         """Begin to use a new generation: tell its shape, and read its rows where need be."""

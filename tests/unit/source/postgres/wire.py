@@ -12,7 +12,7 @@ from headwater.source.postgres.pgoutput import Decoded, Decoder, Relation, Relat
 from headwater.source.postgres.render import renderer
 from headwater.source.postgres.types import PgType
 
-INT8, TEXT, BOOL = 20, 25, 16
+INT8, TEXT = 20, 25
 
 
 class Unchanged:

@@ -1,0 +1,104 @@
+"""PostgreSQL: kill -9 at every failpoint, and the log holds each committed change once (INV-6 to 8).
+
+Each scenario proves that its kill happened; a kill that does not fire fails the test. With
+HEADWATER_CHAOS=full there are three seeds for each failpoint, and transactions of 100,000 rows.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.failpoints import failpoints
+from tests.chaos.postgres_scenario import BIG_ROWS, Outage, Plan, Scenario
+from tests.chaos.scenario import Kill, Nursery
+from tests.fix_postgres import PostgresDatabase
+
+pytestmark = pytest.mark.chaos
+
+FULL = os.environ.get("HEADWATER_CHAOS") == "full"
+SEEDS = (1, 2, 3) if FULL else (1,)
+HUGE_ROWS = 100_000
+
+_CAPTURE = ("log.create.", "log.open.", "log.append.", "log.piece.", "capture.")
+NAMES = [
+    *failpoints("source/postgres"),
+    *(name for name in failpoints("log", "runtime") if name.startswith(_CAPTURE)),
+]
+# Passed once per start, so only their first passage is sure to come.
+ONCE = {
+    "log.create.before_link",
+    "log.create.after_link",
+    "log.open.before_commit",
+    "log.open.after_commit",
+    "source.postgres.before_slot",
+    "source.postgres.slot_created",
+    "source.postgres.slot_checked",
+    "source.postgres.stream_started",
+}
+LATEST_HIT = 12
+FEW = {
+    "log.piece.after_commit": 5,
+    "source.postgres.spooled": 5,
+    "source.postgres.spool_handed_on": 1,
+}
+# Only a capture that goes on from an earlier one passes these.
+RESUMED = {"source.postgres.slot_checked"}
+# Only a capture whose first load was cut off passes these.
+OWING = {"source.postgres.backfill_read", "source.postgres.backfill_placed"}
+# Certainly passed while a worker comes up again, whatever the first one left.
+WHILE_RECOVERING = ("log.open.before_commit", "log.open.after_commit", "capture.after_read")
+
+
+def plan_for(name: str, seed: int) -> Plan:
+    """Where to kill: the seed chooses the passage, a second kill and when the server dies too."""
+    chooser = random.Random(f"{name}/{seed}")
+    hit = 1 if name in ONCE else chooser.randint(1, FEW.get(name, LATEST_HIT))
+    kills = [Kill(name, hit)]
+    if name in OWING:
+        # The first append is the decision to use the slot, the next ones are chunks.
+        kills.insert(0, Kill("capture.after_append", chooser.randint(2, 9)))
+    if name in RESUMED:
+        kills.insert(0, Kill("capture.after_confirm", chooser.randint(2, 40)))
+    if chooser.random() < 0.3:
+        kills.append(Kill(chooser.choice(WHILE_RECOVERING)))
+    outage = chooser.choice([Outage.NEVER, Outage.BETWEEN_WORKERS, Outage.UNDER_A_WORKER])
+    return Plan(seed, tuple(kills), outage=outage)
+
+
+def test_failpoints_are_enough_when_counted() -> None:
+    assert len(NAMES) >= 20
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+@pytest.mark.parametrize("name", NAMES)
+def test_log_is_exact_when_killed_at(
+    name: str, seed: int, workers: Nursery, chaos_database: PostgresDatabase, arena: Path
+) -> None:
+    assert Scenario(workers, chaos_database, arena, plan_for(name, seed)).run() == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_log_is_exact_when_killed_again_and_again_while_rows_are_owed(
+    seed: int, workers: Nursery, chaos_database: PostgresDatabase, arena: Path
+) -> None:
+    kills = (
+        Kill("source.postgres.chunk_read", 9),
+        Kill("capture.after_append", 3),
+        Kill("source.postgres.backfill_read", 4),
+        Kill("log.append.before_commit", 5),
+        Kill("source.postgres.backfill_placed", 4),
+    )
+    assert Scenario(workers, chaos_database, arena, Plan(seed, kills)).run() == []
+
+
+@pytest.mark.skipif(not FULL, reason="HEADWATER_CHAOS=full runs it")
+def test_log_is_exact_when_transactions_are_huge(
+    workers: Nursery, chaos_database: PostgresDatabase, arena: Path
+) -> None:
+    kills = (Kill("source.postgres.spooled", 30), Kill("log.piece.after_commit", 200))
+    plan = Plan(1, kills, outage=Outage.BETWEEN_WORKERS, big_rows=HUGE_ROWS)
+    assert Scenario(workers, chaos_database, arena, plan).run() == []
