@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Mapping
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -125,10 +124,6 @@ class _StartOver:
     def read(self, max_events: int, timeout_s: float) -> SourceBatch | None:
         """The source's own."""
         return self._source.read(max_events, timeout_s)
-
-    def gauges(self) -> Mapping[str, float]:
-        """The source's own."""
-        return self._source.gauges()
 
     def confirm(self, position: Position) -> None:
         """The source's own."""

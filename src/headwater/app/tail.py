@@ -8,17 +8,14 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-import pyarrow.compute as pc
-
 from headwater.app.registry import open_log
 from headwater.errors import ConfigError
 from headwater.event import Event, EventBatch
+from headwater.transform import KeepTables
 
 if TYPE_CHECKING:
     from headwater.contract import LogBounds, LogReader
@@ -45,12 +42,12 @@ def tail(path: Path, query: TailQuery) -> Iterator[Event]:
 
 def _matching(path: Path, query: TailQuery) -> Iterator[Event]:
     wanted = _parse_key(query.key)
+    of_table = KeepTables(keep=(query.table or "*",))
     reader = open_log(path).reader()
     try:
         after = _place(reader.bounds(), query)
         for batch in _batches(reader, after, follow=query.follow):
-            chosen = _of_table(batch, query.table)
-            yield from (event for event in chosen if _has_key(event, wanted))
+            yield from (event for event in of_table(batch) if _has_key(event, wanted))
     finally:
         reader.close()
 
@@ -85,15 +82,6 @@ def _place(bounds: LogBounds, query: TailQuery) -> int:
                 f"{text!r} is not a place in the log",
                 hint="use --from earliest, --from latest or --from SEQUENCE",
             )
-
-
-def _of_table(batch: EventBatch, pattern: str | None) -> EventBatch:
-    """Decided once per distinct name, not once per event."""
-    if pattern is None:
-        return batch
-    names = batch.column("table_name")
-    chosen = [name for name in pc.unique(names).to_pylist() if fnmatchcase(name, pattern)]
-    return batch.filter(pc.is_in(names, pa.array(chosen, pa.string())))
 
 
 def _parse_key(text: str | None) -> dict[str | None, str]:

@@ -22,6 +22,7 @@ from headwater.contract.log import (
 from headwater.contract.observe import Clock, Metrics
 from headwater.contract.sink import Sink, WriteStatus
 from headwater.contract.source import (
+    Measured,
     Phase,
     SnapshotProgress,
     Source,
@@ -38,6 +39,7 @@ __all__ = [
     "LogBounds",
     "LogReader",
     "LogWriter",
+    "Measured",
     "Metrics",
     "Phase",
     "SchemaHistory",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from headwater.contract.capability import SourceCapabilities
 from headwater.event import EventBatch, Position, TableSchema
@@ -88,10 +88,15 @@ class Source(Protocol):
         """Everything up to `position` is durable in the log: the source may forget it (INV-2)."""
         ...
 
-    def gauges(self) -> Mapping[str, float]:
-        """Numbers worth watching, by name, for example `slot_retained_bytes`."""
-        ...
-
     def close(self) -> None:
         """Release the connection. Safe to call twice."""
+        ...
+
+
+@runtime_checkable
+class Measured(Protocol):
+    """A source that can say more of itself than its events do."""
+
+    def gauges(self) -> Mapping[str, float]:
+        """Numbers worth watching, by name, for example `slot_retained_bytes`."""
         ...

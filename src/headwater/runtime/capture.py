@@ -9,6 +9,7 @@ from headwater.contract import (
     Clock,
     Log,
     LogWriter,
+    Measured,
     Metrics,
     Phase,
     SnapshotProgress,
@@ -78,7 +79,7 @@ class CaptureLoop(Loop):
         self._backoff = Backoff(self._policy.retry)
         self._inside_transaction = False
         self._drain_until: float | None = None
-        self._measured_s = 0.0
+        self._measure_at_s = 0.0
         now_s = clock.monotonic_s()
         self.facts = CaptureFacts(started_s=now_s, last_contact_s=now_s)
         self.rate = Meter(clock)
@@ -142,9 +143,9 @@ class CaptureLoop(Loop):
 
     def _measure(self) -> None:
         now_s = self.clock.monotonic_s()
-        if now_s - self._measured_s < _MEASURE_INTERVAL_S:
+        if not isinstance(self._source, Measured) or now_s < self._measure_at_s:
             return
-        self._measured_s = now_s
+        self._measure_at_s = now_s + _MEASURE_INTERVAL_S
         for what, value in self._source.gauges().items():
             self._metrics.gauge(
                 "headwater_source_gauge", value, source=self._source_name, what=what

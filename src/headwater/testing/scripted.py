@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from headwater.contract import (
     SinkCapabilities,
@@ -153,10 +153,6 @@ class ScriptedSource:
 
     def _position(self) -> Position:
         return Position({"step": self._step})
-
-    def gauges(self) -> Mapping[str, float]:
-        """How many positions were confirmed."""
-        return {"confirmed": float(len(self.confirmed))}
 
     def confirm(self, position: Position) -> None:
         """Remember what was confirmed, in order."""

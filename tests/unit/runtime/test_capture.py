@@ -238,3 +238,16 @@ def test_capture_counts_events_by_phase_when_metrics_are_given() -> None:
     loop.run()
     assert metrics.counters["headwater_capture_events_total"] == 3
     assert metrics.gauges["headwater_log_head"] == 3
+
+
+def test_capture_shows_what_the_source_says_of_itself() -> None:
+    class Slotted(ScriptedSource):
+        def gauges(self) -> dict[str, float]:
+            return {"slot_retained_bytes": 42.0}
+
+    source = Slotted([rows(1)])
+    metrics = MemoryMetrics()
+    loop = CaptureLoop(source, MemoryLog(), clock=FakeClock(), metrics=metrics)
+    source.on_end = loop.drain
+    loop.run()
+    assert metrics.gauges["headwater_source_gauge"] == 42.0

@@ -1,7 +1,8 @@
 """Checks of the machine and of one pipeline: each with a code, a severity, evidence and a fix.
 
 machine.py looks at Python, SQLite, Java, Spark and the disk; pipeline.py at what a configuration
-names: database, capture, log, target, port. Nothing is changed by looking.
+names: database, capture, log, target, port; postgres/ at a PostgreSQL server. Nothing is changed by
+looking.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from headwater.app.config import Config
 from headwater.app.database import DatabaseFacts, look, sqlite_path
+from headwater.app.doctor.postgres import postgres_checks
 from headwater.app.finding import Finding
 from headwater.app.logs import log_info
 from headwater.app.registry import open_log
@@ -26,6 +27,8 @@ def pipeline_checks(config: Config) -> list[Finding]:
 
 
 def _source(config: Config) -> list[Finding]:
+    if config.source.url.server is not None:
+        return postgres_checks(config)
     try:
         path = sqlite_path(config.source.url)
         facts = look(path)

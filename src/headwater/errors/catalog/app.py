@@ -131,6 +131,61 @@ ENTRIES = section(
         "headwater slots list URL shows the slots there are.",
     ),
     (
+        "postgres-timeout",
+        "The PostgreSQL server would give up the stream or the slot too soon.",
+        "Raise wal_sender_timeout, or set idle_replication_slot_timeout = 0.",
+    ),
+    (
+        "postgres-plaintext",
+        "The connection to the PostgreSQL server leaves this machine and is not encrypted.",
+        "Add sslmode=verify-full and sslrootcert to the source.",
+    ),
+    (
+        "postgres-superuser",
+        "Capture runs as a superuser of the PostgreSQL server, and needs much less.",
+        "headwater setup postgres URL --role NAME gives another role just what it needs.",
+    ),
+    (
+        "postgres-no-key",
+        "A table has no key: its equal rows cannot be told apart.",
+        "Give it a primary key; without one it cannot be mirrored in Delta.",
+    ),
+    (
+        "postgres-identity-full",
+        "A wide table has REPLICA IDENTITY FULL: each update writes every old column to the log.",
+        "ALTER TABLE … REPLICA IDENTITY DEFAULT, if the row before the change is not needed.",
+    ),
+    (
+        "postgres-unlogged",
+        "An unlogged table is not in the server's log, so its changes cannot be captured.",
+        "ALTER TABLE … SET LOGGED, or name it in source.exclude.",
+    ),
+    (
+        "postgres-generated",
+        "Generated columns are not captured: the stream does not carry them.",
+        "Compute them from the other columns where the changes are used.",
+    ),
+    (
+        "postgres-wal-retained",
+        "The slot holds much of the log that the server may keep for it, and could be lost.",
+        "Start the pipeline, or raise max_slot_wal_keep_size.",
+    ),
+    (
+        "postgres-wal-unlimited",
+        "The server keeps log for slots without limit: an unread slot fills its disk.",
+        "ALTER SYSTEM SET max_slot_wal_keep_size = '50GB'; SELECT pg_reload_conf();",
+    ),
+    (
+        "postgres-old-transaction",
+        "A transaction that has been open for long keeps the server from removing log.",
+        "End it: SELECT pg_terminate_backend(PID), or ROLLBACK PREPARED 'NAME'.",
+    ),
+    (
+        "postgres-failover",
+        "After a failover the standby would not have the slot, or would be behind it.",
+        "PostgreSQL 17: source.failover, synchronized_standby_slots, sync_replication_slots.",
+    ),
+    (
         "postgres-role",
         "The PostgreSQL server has no role of this name.",
         "CREATE ROLE … LOGIN REPLICATION PASSWORD '…', then run the command again.",

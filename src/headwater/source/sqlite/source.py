@@ -5,7 +5,6 @@ from __future__ import annotations
 import sqlite3
 import time
 from collections import deque
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from headwater.contract import (
@@ -319,10 +318,6 @@ class SqliteSource:
         chunk = self._place.chunk_index if self._place.pending else 0
         pending = (*self._place.pending, PendingTable(generation.capture_no))
         self._place = replace(self._place, pending=pending, snapshot_id=fresh_id, chunk_index=chunk)
-
-    def gauges(self) -> Mapping[str, float]:
-        """None: the database is a file, and what it holds for us shows in its size."""
-        return {}
 
     def confirm(self, position: Position) -> None:
         """Forget changes that the log holds (INV-2)."""
