@@ -2,6 +2,149 @@
 
 from __future__ import annotations
 
+import json
+import time
+from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
-PLANTS: dict[str, Callable[[], None]] = {}
+import pyarrow as pa
+
+from headwater.contract import LogWriter, SourceBatch
+from headwater.event import EventBatch
+from headwater.event.schema import EVENT_SCHEMA
+from headwater.runtime.capture import CaptureLoop
+from headwater.source.postgres import snapshot, watermark
+from headwater.source.postgres.assemble import Assembled
+from headwater.source.postgres.chunk import read_images
+from headwater.source.postgres.spool import Numbers, Spool
+from headwater.source.postgres.streaming import Stream
+
+_TOLD_S = 0.1
+
+
+def confirm_before_durable() -> None:
+    """INV-2: the server may forget what the log does not hold yet."""
+    keep = CaptureLoop._keep
+
+    def broken(self: CaptureLoop, writer: LogWriter, batch: SourceBatch) -> None:
+        self._source.confirm(batch.position)
+        time.sleep(_TOLD_S)  # the server hears of it from the receiving thread
+        keep(self, writer, batch)
+
+    CaptureLoop._keep = broken  # type: ignore[method-assign]
+
+
+def position_of_a_row() -> None:
+    """INV-6: resume where the last row stands, not where its transaction ends."""
+    _before_handing_on(
+        lambda it: it if it.lsn is None or not len(it.events) else replace(it, lsn=it.lsn - 64)
+    )
+
+
+def piece_for_whole() -> None:
+    """INV-7: a piece of a transaction is handed on as if it were all of it."""
+    make = Stream._batch
+
+    def broken(self: Stream, assembled: Assembled, waiting: Any) -> SourceBatch | None:
+        batch = make(self, assembled, waiting)
+        if batch is None:
+            return None
+        return replace(batch, events=EventBatch(batch.events.records, closes_transaction=True))
+
+    Stream._batch = broken  # type: ignore[method-assign]
+
+
+def positive_keys_only() -> None:
+    """A snapshot that begins after key 0."""
+
+    def broken(*given: Any) -> pa.Array:
+        images = read_images(*given)
+        kept = [json.loads(image).get("id", 1) > 0 for image in images.to_pylist()]
+        return images.filter(pa.array(kept, pa.bool_()))
+
+    snapshot.read_images = broken  # type: ignore[assignment]
+    watermark.read_images = broken  # type: ignore[assignment]
+
+
+def unchanged_as_null() -> None:
+    """A long value that the server did not send is written as null."""
+    _before_handing_on(lambda it: replace(it, events=_nulled(it.events)))
+
+
+def _nulled(events: EventBatch) -> EventBatch:
+    rows = events.records.to_pylist()
+    for row in rows:
+        if row["unavailable_columns"]:
+            nulls = dict.fromkeys(row["unavailable_columns"])
+            row["after"] = json.dumps(json.loads(row["after"]) | nulls)
+            row["unavailable_columns"] = None
+    records = pa.RecordBatch.from_pylist(rows, schema=EVENT_SCHEMA)
+    return EventBatch(records, events.closes_transaction)
+
+
+def second_block_lost() -> None:
+    """A transaction sent in several blocks lacks the second."""
+    add, blocks = Spool.add, Counter[int]()
+
+    def broken(self: Spool, xid: int, buffer: bytes, starts: Numbers, ends: Numbers) -> None:
+        tag = buffer[int(starts[0])]
+        blocks[xid] += tag == ord("S")
+        if blocks[xid] != 2 or tag in b"SE":
+            add(self, xid, buffer, starts, ends)
+
+    Spool.add = broken  # type: ignore[method-assign]
+
+
+def undone_part_kept() -> None:
+    """What was rolled back to a savepoint stays in a transaction that was sent in progress."""
+    abort = Spool.abort
+
+    def broken(self: Spool, xid: int, subxid: int) -> None:
+        if xid == subxid:
+            abort(self, xid, subxid)
+
+    Spool.abort = broken  # type: ignore[method-assign]
+
+
+def undone_transaction_kept() -> None:
+    """A transaction that was sent in progress and rolled back is handed on with the next commit."""
+    take = Spool.take
+
+    def broken(self: Spool, xid: int) -> Any:
+        for other in [*sorted(self._held.keys() - {xid}), xid]:
+            yield from take(self, other)
+
+    Spool.abort = lambda *_: None  # type: ignore[method-assign, assignment]
+    Spool.take = broken  # type: ignore[method-assign]
+
+
+def chunk_too_early() -> None:
+    """Owed rows go into the log before the older changes that the server still has to send."""
+    Stream.passed = lambda *_: True  # type: ignore[method-assign, assignment]
+
+
+def _before_handing_on(change: Callable[[Assembled], Assembled]) -> None:
+    make = Stream._batch
+
+    def broken(self: Stream, assembled: Assembled, waiting: Any) -> SourceBatch | None:
+        return make(self, change(assembled), waiting)
+
+    Stream._batch = broken  # type: ignore[method-assign]
+
+
+PLANTS: dict[str, Callable[[], None]] = {
+    plant.__name__: plant
+    for plant in (
+        confirm_before_durable,
+        position_of_a_row,
+        piece_for_whole,
+        positive_keys_only,
+        unchanged_as_null,
+        second_block_lost,
+        undone_part_kept,
+        undone_transaction_kept,
+        chunk_too_early,
+    )
+}

@@ -20,6 +20,7 @@ from headwater.app.source_tables import source_tables
 from headwater.app.spark_loop import SessionFactory, spark_loop
 from headwater.app.status import Readiness
 from headwater.app.tables import require_names
+from headwater.errors import TransientError
 from headwater.log import RetentionPolicy, RetentionReport, SqliteLog
 from headwater.observe import PrometheusMetrics, SystemClock, configure_logs
 from headwater.runtime import (
@@ -69,9 +70,9 @@ class Pipeline:
 
     def run(self, *, once: bool = False, on_tick: Callable[[Pipeline], None] | None = None) -> None:
         """Run until asked to end, or with `once` until everything committed now is delivered."""
-        self._require_tables()
         spark = self.config.spark
         once = once or (spark is not None and spark.trigger == "available_now")
+        self._require_tables(patient=not once)
         SqliteLog.create(self.config.log.path)
         with ExitStack() as parts:
             self._consumers = self._make_consumers(parts, once=once)
@@ -81,10 +82,15 @@ class Pipeline:
             parts.callback(self._stop_all)
             self._supervise(once=once, on_tick=on_tick or (lambda _pipeline: None))
 
-    def _require_tables(self) -> None:
+    def _require_tables(self, *, patient: bool) -> None:
         """A misspelt table would otherwise be noticed when its changes are missed."""
-        source = self.config.source
-        require_names(source.tables, source_tables(self.config), "source.tables")
+        try:
+            known = source_tables(self.config)
+        except TransientError:
+            if patient:
+                return  # capture retries, and says what it waits for
+            raise
+        require_names(self.config.source.tables, known, "source.tables")
 
     def drain(self) -> None:
         """Ask to finish what is in hand and end."""

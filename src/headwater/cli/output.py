@@ -198,7 +198,7 @@ def _print_error(code: str, where: str, message: str, hint: str) -> None:
         head.append(f"  {printable(where)}", style="dim")
     out.print(head)
     for line in message.splitlines() or [""]:
-        out.print(f"  {printable(line)}")
+        out.print(f"  {printable(line.strip())}")
     if hint:
         out.print(f"  {glyph('hint', stream)} {printable(hint)}", style="cyan")
 

@@ -41,7 +41,7 @@ def render(kind: PgType, *texts: str | None) -> list[str | None]:
         (Oid.BOOL, "t", "true"),
         (Oid.BOOL, "f", "false"),
         (Oid.FLOAT8, "1.7976931348623157e+308", "1.7976931348623157e+308"),
-        (Oid.FLOAT8, "-0", "-0"),
+        (Oid.FLOAT8, "-0", "-0.0"),
         (Oid.FLOAT4, "NaN", '"NaN"'),
         (Oid.FLOAT8, "Infinity", '"Infinity"'),
         (Oid.FLOAT8, "-Infinity", '"-Infinity"'),

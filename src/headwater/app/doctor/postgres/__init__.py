@@ -1,8 +1,9 @@
 """A PostgreSQL source before it runs, and while it runs.
 
-facts.py reads everything once; the others judge what it found, without a connection: server.py the
-server and its limits, role.py rights and encryption, tables.py what the tables can tell, slot.py the
-slot and its log, publication.py what is sent, failover.py whether a standby could take over.
+facts.py reads everything once; the others judge what it found, without a connection: server.py
+the server and its limits, role.py rights and encryption, tables.py what the tables can tell,
+slot.py the slot and its log, publication.py what is sent, failover.py whether a standby could take
+over.
 """
 
 from __future__ import annotations

@@ -8,10 +8,12 @@ from pathlib import Path
 
 from headwater.app.inspect import writer_of
 from headwater.app.logs import log_info
+from headwater.errors import HeadwaterError
 from headwater.event import Position, TableId
 from headwater.source.postgres.catalog import TableFacts, read_tables
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.connect import connect, place, translated
+from headwater.source.postgres.names import literal
 from headwater.source.postgres.place import Place
 from headwater.source.postgres.publication import PublicationFacts, read_publication
 from headwater.source.postgres.server import ServerFacts, read_server
@@ -103,6 +105,7 @@ class PostgresFacts:
     unlogged: tuple[TableId, ...]
     guarded: frozenset[int]
     oldest: OldTransaction | None
+    log_readable: bool
     resume: Place | None
     running: bool
 
@@ -115,6 +118,7 @@ class PostgresFacts:
 def read_facts(config: PostgresSourceConfig, log: Path) -> PostgresFacts:
     """Look at the server, and at what the log says about it."""
     where = place(config)
+    readable, resume = _resume(log)
     with connect(config, "doctor") as connection, translated(where):
         server = read_server(connection, config)
         role = connection.execute(_ROLE).fetchone()
@@ -125,7 +129,7 @@ def read_facts(config: PostgresSourceConfig, log: Path) -> PostgresFacts:
             config=config,
             where=where,
             server=server,
-            settings={name: setting for name, setting in connection.execute(_SETTINGS)},
+            settings=dict(connection.execute(_SETTINGS).fetchall()),
             role=RoleFacts(*role),
             senders=senders[0],
             standbys=senders[1],
@@ -141,7 +145,8 @@ def read_facts(config: PostgresSourceConfig, log: Path) -> PostgresFacts:
             oldest=_oldest(
                 connection.execute(_PREPARED).fetchone(), connection.execute(_OLDEST).fetchone()
             ),
-            resume=_resume(log),
+            log_readable=readable,
+            resume=resume,
             running=writer_of(log) is not None,
         )
 
@@ -152,7 +157,7 @@ def _oldest(
     found = []
     if prepared is not None:
         gid, owner, age_s = prepared
-        end = f"ROLLBACK PREPARED '{gid}'"
+        end = f"ROLLBACK PREPARED {literal(gid)}"
         found.append(OldTransaction(f"prepared transaction {gid!r} of {owner}", age_s, end))
     if session is not None:
         pid, user, application, age_s = session
@@ -161,9 +166,12 @@ def _oldest(
     return max(found, key=lambda each: each.age_s, default=None)
 
 
-def _resume(log: Path) -> Place | None:
-    """Where the log stands; a log that cannot be read is another check's finding."""
+def _resume(log: Path) -> tuple[bool, Place | None]:
+    """Whether the log can be read, which another check reports, and where it stands."""
     if not log.exists():
-        return None
-    position = log_info(log)["position"]
-    return None if position is None else Place.decode(Position.decode(position))
+        return True, None
+    try:
+        position = log_info(log)["position"]
+        return True, None if position is None else Place.decode(Position.decode(position))
+    except HeadwaterError:
+        return False, None

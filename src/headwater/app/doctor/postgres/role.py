@@ -22,9 +22,7 @@ def _connection(facts: PostgresFacts) -> Finding:
         return Finding("encryption", "ok", f"{role.tls_version}")
     if role.remote:
         text = f"the connection to {role.address} is not encrypted"
-        fix = (
-            "add sslmode=verify-full and sslrootcert to the source, and set ssl = on in the server"
-        )
+        fix = "add sslmode=verify-full and sslrootcert to the source; in the server: ssl = on"
         return Finding("encryption", "warning", text, "postgres-plaintext", fix)
     return Finding("encryption", "ok", "not encrypted, and it does not leave this machine")
 

@@ -22,6 +22,8 @@ _MIB = 1 << 20
 def slot_checks(facts: PostgresFacts) -> list[Finding]:
     """Findings about the slot and the log that the server keeps for it."""
     slot = facts.slot
+    if not facts.log_readable:
+        return _limit(facts)  # without the log nobody knows what the slot must give
     if slot is None:
         return [*_absent(facts), *_limit(facts)]
     return [

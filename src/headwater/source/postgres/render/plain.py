@@ -29,9 +29,15 @@ def integers(values: pa.Array) -> pa.Array:
 
 
 def floats(values: pa.Array) -> pa.Array:
-    """Floats are their own literal, save those that JSON lacks: they are strings."""
+    """Floats are their own literal, save those that JSON lacks: they are strings.
+
+    Minus zero gets a fraction: without one, readers take it for the integer, which has no sign.
+    """
     literals = utf8(values)
     _check(literals, pa.float64(), "float")
+    minus_zero = pc.equal(literals, "-0")
+    if pc.any(minus_zero, min_count=0).as_py():
+        literals = pc.if_else(minus_zero, "-0.0", literals)
     if _FLOAT[content(literals)].all():
         return literals
     lacking = pc.match_substring_regex(literals, "[a-df-zA-Z]")
