@@ -134,7 +134,7 @@ def test_nothing_is_found_when_everything_is_sound() -> None:
     ("changes", "complaint"),
     [
         (
-            {"server": replace(SERVER, version_num=130010)},
+            {"server": replace(SERVER, version_num=130010), "standbys": 0},
             ("server", "error", "postgres-version"),
         ),
         (

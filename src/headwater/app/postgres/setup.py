@@ -47,11 +47,15 @@ class SetupOrder:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One thing to do. `needed` steps that are refused leave the database unprepared."""
+    """One thing to do, not before the step `after` is done.
+
+    `needed` steps that are refused leave the database unprepared.
+    """
 
     name: str
     sql: tuple[str, ...]
     needed: bool = True
+    after: str = ""
 
 
 def plan(order: SetupOrder) -> dict[str, Any]:
@@ -69,13 +73,22 @@ def prepare(order: SetupOrder) -> dict[str, Any]:
     """Do it; each step tells how it went."""
     steps, tables = _plan(order)
     config = order.settings()
-    outcomes = [_run(config, step) for step in steps]
-    refused = [each["name"] for each in outcomes if each["refused"] and each["needed"]]
+    refused: dict[str, str] = {}
+    for step in steps:
+        refused[step.name] = refused.get(step.after) or _run(config, step)
     return {
         "publication": config.publication,
         "tables": tables,
-        "steps": outcomes,
-        "ready": not refused,
+        "steps": [
+            {
+                "name": step.name,
+                "sql": list(step.sql),
+                "refused": refused[step.name],
+                "needed": step.needed,
+            }
+            for step in steps
+        ],
+        "ready": not any(refused[step.name] for step in steps if step.needed),
     }
 
 
@@ -116,7 +129,8 @@ def _plan(order: SetupOrder) -> tuple[list[Step], list[str]]:
     if not installed.context:
         steps.append(Step("context function", (_CONTEXT.strip(),), needed=False))
     if order.event_triggers and not installed.ddl_messages:
-        steps.append(Step("event triggers", (_TRIGGERS.strip(),), needed=False))
+        triggers = (_TRIGGERS.strip(),)
+        steps.append(Step("event triggers", triggers, needed=False, after="context function"))
     return [step for step in steps if step.sql], [str(each.table) for each in tables]
 
 
@@ -149,10 +163,10 @@ def _require_identities(tables: Sequence[ServerTable]) -> None:
         )
 
 
-def _run(config: PostgresSourceConfig, step: Step) -> dict[str, Any]:
+def _run(config: PostgresSourceConfig, step: Step) -> str:
+    """Do one step; the server's words if it is refused."""
     from headwater.source.postgres.connect import connect, place, translated
 
-    refused = ""
     with connect(config, "setup") as connection:
         try:
             with translated(place(config)), connection.transaction():
@@ -161,5 +175,5 @@ def _run(config: PostgresSourceConfig, step: Step) -> dict[str, Any]:
         except ConfigError as exc:
             if exc.code != "postgres-privilege":
                 raise
-            refused = exc.message
-    return {"name": step.name, "sql": list(step.sql), "refused": refused, "needed": step.needed}
+            return exc.message
+    return ""

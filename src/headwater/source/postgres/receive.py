@@ -20,11 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import psycopg
-from psycopg import pq
 
 from headwater.errors import TransientError
 from headwater.failpoint import failpoint
 from headwater.source.postgres.connect import translated
+from headwater.source.postgres.copyboth import copy_both
 from headwater.source.postgres.lsn import format_lsn
 
 _RECEIVE_BUFFER = 512 * 1024
@@ -32,7 +32,6 @@ _RECEIVE_BUFFER = 512 * 1024
 _BACKLOG_MESSAGES = 100
 _PAUSE_S = 0.005
 _GULP_MESSAGES = 20_000
-_GULP_BYTES = 8 * 1024 * 1024
 _GULPS_WAITING = 3
 _WAKE_S = 0.5
 
@@ -86,7 +85,8 @@ class Receiver:
 
     def __init__(self, connection: psycopg.Connection[Any], status_interval_s: float) -> None:
         self._connection = connection
-        self._pgconn = connection.pgconn
+        self._descriptor = connection.pgconn.socket
+        self._stream = copy_both(connection)
         self._status_interval_s = status_interval_s
         self._gulps: Queue[Gulp | BaseException] = Queue(_GULPS_WAITING)
         self._stop = Event()
@@ -103,17 +103,15 @@ class Receiver:
         """Begin streaming at `lsn`. The server itself never goes below what it has confirmed."""
         given = ", ".join(f"{name} '{value}'" for name, value in options.items())
         command = f'START_REPLICATION SLOT "{slot}" LOGICAL {format_lsn(lsn)} ({given})'
-        with translated():
-            result = self._pgconn.exec_(command.encode())
-            if result.status != pq.ExecStatus.COPY_BOTH:
-                raise psycopg.errors.error_from_result(result)
         self._widen()
+        with translated():
+            self._stream.begin(command)
         self._received = self._confirmed = lsn
         self._thread.start()
 
     def _widen(self) -> None:
         """The kernel must be able to hold what gathers during a pause."""
-        with socket.socket(fileno=socket.dup(self._pgconn.socket)) as handle:
+        with socket.socket(fileno=socket.dup(self._descriptor)) as handle:
             handle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
 
     def take(self, timeout_s: float) -> Gulp | None:
@@ -152,68 +150,49 @@ class Receiver:
         try:
             with translated():
                 while not self._stop.is_set():
-                    self._deliver(self._gather())
+                    gulp = self._gather()
+                    if gulp is not None:
+                        self._put(gulp)
+                        failpoint("source.postgres.gulp_received")
                 self._tell(reply=False)
         except BaseException as exc:  # noqa: BLE001 - handed to the thread that reads
             self._put(exc)
 
-    def _gather(self) -> list[memoryview]:
+    def _gather(self) -> Gulp | None:
         """Messages until the head is reached or the gulp is full; waits for the first one."""
-        messages: list[memoryview] = []
-        size = 0
+        count = 0
         while not self._stop.is_set():
             self._tell_if_due()
-            known = len(messages)
-            size += self._pass(messages)
-            found = len(messages) - known
+            found = self._stream.pump(_GULP_MESSAGES)
+            count += found
             self._pace.note(found)
-            if len(messages) >= _GULP_MESSAGES or size >= _GULP_BYTES:
+            if count >= _GULP_MESSAGES:
                 break
             if self._pace.backlog:
                 time.sleep(_PAUSE_S)
-            elif messages:
+            elif count:
                 break
             else:
                 self._wait()
-        return messages
+        return self._gulp(*self._stream.take()) if count else None
 
-    def _pass(self, messages: list[memoryview]) -> int:
-        """Everything that has arrived; returns how many bytes it was."""
-        take, keep = self._pgconn.get_copy_data, messages.append
-        size, count = 0, -1
-        while count < len(messages) < _GULP_MESSAGES:
-            count = len(messages)
-            self._pgconn.consume_input()
-            length, data = take(1)
-            while length > 0:
-                keep(data)
-                size += length
-                length, data = take(1)
-            if length < 0:
-                self._ended()
-        return size
-
-    def _ended(self) -> None:
-        result = self._pgconn.get_result()
-        if result is not None and result.status == pq.ExecStatus.FATAL_ERROR:
-            raise psycopg.errors.error_from_result(result)
-        raise TransientError("postgres-unreachable", "the server has ended the stream")
+    def _gulp(self, buffer: bytes, starts: Numbers, ends: Numbers) -> Gulp:
+        """Data and keepalives apart; a keepalive that asks for an answer gets it."""
+        tags = np.frombuffer(buffer, np.uint8)[starts]
+        alive = starts[tags == _KEEPALIVE]
+        reached = max((int.from_bytes(buffer[at + 1 : at + 9], "big") for at in alive), default=0)
+        self._received = max(self._received, reached)
+        if any(buffer[at + 17] for at in alive):
+            self._tell(reply=False)
+        data = tags == _DATA
+        return Gulp(buffer, starts[data] + _DATA_HEADER, ends[data], reached)
 
     def _wait(self) -> None:
         due = self._told_at + self._status_interval_s - time.monotonic()
-        readable = [self._pgconn.socket, self._woken.fileno()]
+        readable = [self._descriptor, self._woken.fileno()]
         found, _, _ = select.select(readable, [], [], max(0.0, min(due, _WAKE_S)))
         if self._woken.fileno() in found:
             self._woken.recv(64)
-
-    def _deliver(self, messages: list[memoryview]) -> None:
-        if messages:
-            gulp, asked = _gulp(messages)
-            self._received = max(self._received, gulp.reached)
-            if asked:
-                self._tell(reply=False)
-            self._put(gulp)
-            failpoint("source.postgres.gulp_received")
 
     def _put(self, item: Gulp | BaseException) -> None:
         """Hand over; while the reader is busy, go on telling the server that we live."""
@@ -239,24 +218,6 @@ class Receiver:
         """A status: received so far, and what may be forgotten."""
         received, confirmed = max(self._received, self._confirmed), self._confirmed
         now_us = int((time.time() - _EPOCH_2000_S) * 1_000_000)
-        self._pgconn.put_copy_data(
-            _STATUS.pack(b"r", received, confirmed, confirmed, now_us, reply)
-        )
-        self._pgconn.flush()
+        self._stream.send(_STATUS.pack(b"r", received, confirmed, confirmed, now_us, reply))
         self._told, self._told_at = (self._received, self._confirmed), time.monotonic()
         failpoint("source.postgres.status_told")
-
-
-def _gulp(messages: list[memoryview]) -> tuple[Gulp, bool]:
-    """Messages as one buffer; and whether a keepalive asks for an answer."""
-    buffer = b"".join(messages)
-    lengths = np.fromiter(map(len, messages), np.int64, len(messages))
-    ends = np.cumsum(lengths)
-    starts = ends - lengths
-    view = np.frombuffer(buffer, np.uint8)
-    tags = view[starts]
-    alive = starts[tags == _KEEPALIVE]
-    reached = max((int.from_bytes(buffer[at + 1 : at + 9], "big") for at in alive), default=0)
-    asked = any(buffer[at + 17] for at in alive)
-    data = tags == _DATA
-    return Gulp(buffer, starts[data] + _DATA_HEADER, ends[data], reached), asked

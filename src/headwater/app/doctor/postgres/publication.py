@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.app.doctor.postgres.listed import listed
@@ -16,8 +17,11 @@ def publication_checks(facts: PostgresFacts) -> list[Finding]:
     from headwater.source.postgres.publication import drift
 
     name = facts.config.publication
-    fitting = [each for each in facts.tables if each.has_identity]
-    found = drift(facts.publication, fitting)
+    if not facts.tables:
+        return []
+    found = drift(facts.publication, facts.tables)
+    # A table without replica identity is another finding; publishing it would do harm.
+    found = replace(found, missing=tuple(each for each in found.missing if each.has_identity))
     fix = "; ".join((*found.sql(name), "")).strip()
     # A start makes it as chosen, if the role owns the tables; only the server knows for sure.
     severity: Severity = "warning" if facts.config.create else "error"
@@ -37,4 +41,4 @@ def publication_checks(facts: PostgresFacts) -> list[Finding]:
     if wrong:
         text = f"{name} {'; '.join(wrong)}"
         return [Finding("publication", severity, text, "postgres-publication", fix, 2)]
-    return [Finding("publication", "ok", f"{name} sends all {len(fitting)} tables, whole")]
+    return [Finding("publication", "ok", f"{name} sends the chosen tables, whole")]
