@@ -54,7 +54,7 @@ def _numbering(events: Sequence[Event]) -> Iterator[str]:
 
 
 def _changes(evidence: Evidence) -> Iterator[str]:
-    """INV-6: each committed change once, in commit order, from the first captured one to the end."""
+    """INV-6: each committed change once, in commit order, from the first captured to the last."""
     seen = [
         Change(event.transaction.tx_id, event.table, event.op.name)
         for event in evidence.events
@@ -70,7 +70,9 @@ def _changes(evidence: Evidence) -> Iterator[str]:
     wanted = list(evidence.truth[begin:])
     if seen == wanted:
         return
-    place = next((i for i, pair in enumerate(zip(seen, wanted)) if pair[0] != pair[1]), None)
+    place = next(
+        (i for i, pair in enumerate(zip(seen, wanted, strict=False)) if pair[0] != pair[1]), None
+    )
     place = min(len(seen), len(wanted)) if place is None else place
     yield (
         f"{len(seen)} changes instead of {len(wanted)}; the first that differs is number {place}: "

@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from headwater.contract import LogWriter, SourceBatch
+from headwater.contract import LogWriter, Phase, SourceBatch
 from headwater.event import EventBatch
 from headwater.event.schema import EVENT_SCHEMA
+from headwater.failpoint import failpoint
 from headwater.runtime.capture import CaptureLoop
 from headwater.source.postgres import snapshot, watermark
 from headwater.source.postgres.assemble import Assembled
@@ -21,7 +22,7 @@ from headwater.source.postgres.chunk import read_images
 from headwater.source.postgres.spool import Numbers, Spool
 from headwater.source.postgres.streaming import Stream
 
-_TOLD_S = 0.1
+_TOLD_S = 0.05
 
 
 def confirm_before_durable() -> None:
@@ -30,7 +31,9 @@ def confirm_before_durable() -> None:
 
     def broken(self: CaptureLoop, writer: LogWriter, batch: SourceBatch) -> None:
         self._source.confirm(batch.position)
-        time.sleep(_TOLD_S)  # the server hears of it from the receiving thread
+        if batch.phase is Phase.STREAM and batch.events.closes_transaction and len(batch.events):
+            time.sleep(_TOLD_S)  # the server hears of it from the receiving thread
+            failpoint("plant.window")
         keep(self, writer, batch)
 
     CaptureLoop._keep = broken  # type: ignore[method-assign]
@@ -38,22 +41,29 @@ def confirm_before_durable() -> None:
 
 def position_of_a_row() -> None:
     """INV-6: resume where the last row stands, not where its transaction ends."""
-    _before_handing_on(
-        lambda it: it if it.lsn is None or not len(it.events) else replace(it, lsn=it.lsn - 64)
-    )
+
+    def earlier(assembled: Assembled) -> Assembled:
+        if assembled.lsn is None or not len(assembled.events):
+            return assembled
+        return replace(assembled, lsn=assembled.lsn - 64)
+
+    _before_handing_on(earlier)
+    _window_after(lambda batch: batch.events.closes_transaction and len(batch.events) > 0)
 
 
 def piece_for_whole() -> None:
     """INV-7: a piece of a transaction is handed on as if it were all of it."""
-    make = Stream._batch
+    make, pieces = Stream._batch, list[SourceBatch]()
 
     def broken(self: Stream, assembled: Assembled, waiting: Any) -> SourceBatch | None:
         batch = make(self, assembled, waiting)
-        if batch is None:
-            return None
-        return replace(batch, events=EventBatch(batch.events.records, closes_transaction=True))
+        if batch is None or batch.events.closes_transaction:
+            return batch
+        pieces[:] = [replace(batch, events=EventBatch(batch.events.records))]
+        return pieces[0]
 
     Stream._batch = broken  # type: ignore[method-assign]
+    _window_after(lambda batch: batch in pieces)
 
 
 def positive_keys_only() -> None:
@@ -64,8 +74,8 @@ def positive_keys_only() -> None:
         kept = [json.loads(image).get("id", 1) > 0 for image in images.to_pylist()]
         return images.filter(pa.array(kept, pa.bool_()))
 
-    snapshot.read_images = broken  # type: ignore[assignment]
-    watermark.read_images = broken  # type: ignore[assignment]
+    snapshot.read_images = broken  # type: ignore[attr-defined, assignment]
+    watermark.read_images = broken  # type: ignore[attr-defined, assignment]
 
 
 def unchanged_as_null() -> None:
@@ -116,13 +126,27 @@ def undone_transaction_kept() -> None:
         for other in [*sorted(self._held.keys() - {xid}), xid]:
             yield from take(self, other)
 
-    Spool.abort = lambda *_: None  # type: ignore[method-assign, assignment]
+    Spool.abort = lambda *_: None  # type: ignore[method-assign]
     Spool.take = broken  # type: ignore[method-assign]
 
 
 def chunk_too_early() -> None:
     """Owed rows go into the log before the older changes that the server still has to send."""
-    Stream.passed = lambda *_: True  # type: ignore[method-assign, assignment]
+    Stream.passed = lambda *_: True  # type: ignore[method-assign]
+
+
+def _window_after(planted: Callable[[SourceBatch], bool]) -> None:
+    """The window of a bug is open when the batch that has it is in the log, and the next is not."""
+    read, last = Stream.read, list[SourceBatch]()
+
+    def watched(self: Stream, *given: Any) -> SourceBatch | None:
+        if last and planted(last.pop()):
+            failpoint("plant.window")
+        batch = read(self, *given)
+        last[:] = [] if batch is None else [batch]
+        return batch
+
+    Stream.read = watched  # type: ignore[method-assign, assignment]
 
 
 def _before_handing_on(change: Callable[[Assembled], Assembled]) -> None:

@@ -16,16 +16,16 @@ from headwater.source.postgres.publication import ensure
 from tests.chaos import postgres_truth
 from tests.chaos.postgres_checker import Evidence, check
 from tests.chaos.postgres_worker import caught_up, config
-from tests.chaos.postgres_workload import Workload
+from tests.chaos.postgres_workload import BIG_ROWS, Workload
 from tests.chaos.scenario import DidNotFireError, Kill, Nursery, Worker
 from tests.chaos.worker import Job, Place
 from tests.fix_postgres import PostgresDatabase
 
-BIG_ROWS = 900
 _BREATH_S = 0.003
 _OFFLINE_STEPS = 2
 _EARLY_STEPS = 3
 _LIVE_STEPS = 7
+_PATIENCE_S = 5.0
 _EXTRA_STEPS = 150
 _EXTRA_BREATH_S = 0.02
 
@@ -46,7 +46,7 @@ class Plan:
     kills: tuple[Kill, ...]
     plant: str = ""
     outage: Outage = Outage.NEVER
-    big_rows: int = BIG_ROWS
+    largest: int = BIG_ROWS
 
 
 class Scenario:
@@ -60,7 +60,7 @@ class Scenario:
         self._place = Place(directory)
         self._plan = plan
         self._heads: list[int] = []
-        self._workload = Workload(database, plan.seed, plan.big_rows)
+        self._workload = Workload(database, plan.seed, plan.largest)
         postgres_truth.watch(database)
         chosen = config(database.dsn())
         with database.connect() as owner:
@@ -105,6 +105,7 @@ class Scenario:
             self._crash()
         self._write(worker, None)
         self._workload.fence()
+        self._wait_while_the_log_grows(worker)
         status = worker.wait()
         if status != 0:
             raise WorkerFailedError(f"the last worker ended with {status}: {self._failure()}")
@@ -130,6 +131,12 @@ class Scenario:
         """What was written so far may be in the snapshot; what follows is in the stream."""
         while worker.alive(_BREATH_S) and not caught_up(self._place).exists():
             pass
+
+    def _wait_while_the_log_grows(self, worker: Worker) -> None:
+        """A huge transaction takes longer than any fixed patience."""
+        before, size = -1, 0
+        while worker.alive(_PATIENCE_S) and size != before:
+            before, size = size, self._place.log.stat().st_size
 
     def _write(self, worker: Worker, limit: int | None) -> None:
         written = 0

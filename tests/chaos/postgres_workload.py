@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 
 import psycopg
 
@@ -28,6 +29,8 @@ KEYS: dict[str, tuple[str, ...]] = {
     "fence": ("id",),
 }
 UNWANTED = "noise"
+BIG_ROWS = 900
+_LARGEST_FILLS = 3
 
 _DDL = """
 CREATE TABLE account (id bigint PRIMARY KEY, name text, balance numeric, n int DEFAULT 0);
@@ -64,12 +67,15 @@ _ALTERS = (
 
 
 class Workload:
-    """The application. `step` writes the next transaction of its script."""
+    """The application. `step` writes the next transaction of its script.
 
-    def __init__(self, database: PostgresDatabase, seed: int, big_rows: int) -> None:
+    `largest` is how many rows the first large transactions have.
+    """
+
+    def __init__(self, database: PostgresDatabase, seed: int, largest: int = BIG_ROWS) -> None:
         self._database = database
         self._random = random.Random(seed)
-        self._big_rows = big_rows
+        self._sizes = chain([largest] * _LARGEST_FILLS, repeat(BIG_ROWS))
         self._next_bulk = 1
         self._altered = 0
         self._prepared = 0
@@ -183,7 +189,8 @@ class Workload:
             self._write()
             self._hot()
             self._db.execute(f"PREPARE TRANSACTION '{name}'".encode())
-            self._db.execute("UPDATE doc SET n = n + 1 WHERE id = 0")  # between the two phases
+            # Between the two phases; a row that the first one has not locked.
+            self._db.execute("INSERT INTO bulk VALUES (%s, 'between')", (-1_000 - self._prepared,))
             self._db.execute(f"{ending} PREPARED '{name}'".encode())
 
     def _noise(self) -> None:
@@ -193,10 +200,11 @@ class Workload:
 
     def _fill(self, db: psycopg.Connection) -> None:
         """More rows than the server keeps in memory: it sends them while the writer goes on."""
-        first, self._next_bulk = self._next_bulk, self._next_bulk + self._big_rows
+        first = self._next_bulk
+        self._next_bulk += next(self._sizes)
         db.execute(
             "INSERT INTO bulk SELECT i, md5(i::text) FROM generate_series(%s::int, %s) i",
-            (first, first + self._big_rows - 1),
+            (first, self._next_bulk - 1),
         )
 
     def _big(self) -> None:
@@ -221,14 +229,13 @@ class Workload:
 
     def _interleaved(self) -> None:
         """Two large transactions at once; the one that began last commits first."""
-        with self._database.connect() as other:
-            with self._db.transaction():
+        with self._database.connect() as other, self._db.transaction():
+            self._fill(self._db)
+            with other.transaction():
+                self._fill(other)
                 self._fill(self._db)
-                with other.transaction():
-                    self._fill(other)
-                    self._fill(self._db)
-                    self._fill(other)
-                self._write()
+                self._fill(other)
+            self._write()
 
     def reconnect(self) -> None:
         """After the server was away."""

@@ -13,18 +13,19 @@ from tests.fix_postgres import PostgresDatabase
 
 pytestmark = pytest.mark.chaos
 
-# Where each bug's window is open. Some need no crash at all.
+_WINDOW = (Kill("plant.window", 2),)
 _OWING = Kill("capture.after_append", 4)
-WINDOWS: dict[str, tuple[Kill, ...]] = {
-    "confirm_before_durable": (Kill("capture.before_append", 45),),
-    "position_of_a_row": (Kill("capture.after_append", 45),),
-    "piece_for_whole": (Kill("log.append.after_commit", 60),),
-    "positive_keys_only": (),
-    "unchanged_as_null": (),
-    "second_block_lost": (),
-    "undone_part_kept": (),
-    "undone_transaction_kept": (),
-    "chunk_too_early": (_OWING,),
+# Where each bug's window is open (some need no crash at all), and what gives the bug away.
+WINDOWS: dict[str, tuple[tuple[Kill, ...], str]] = {
+    "confirm_before_durable": (_WINDOW, "source-gap"),
+    "position_of_a_row": (_WINDOW, "event id more than once"),
+    "piece_for_whole": (_WINDOW, "the log ended at"),
+    "positive_keys_only": ((), "rows differ"),
+    "unchanged_as_null": ((), "doc: "),
+    "second_block_lost": ((), "instead of"),
+    "undone_part_kept": ((), "instead of"),
+    "undone_transaction_kept": ((), "instead of"),
+    "chunk_too_early": ((_OWING,), "a row was"),
 }
 
 
@@ -36,14 +37,13 @@ def test_every_planted_bug_has_a_window_when_listed() -> None:
 def test_suite_reports_a_violation_when_a_bug_is_planted(
     plant: str, workers: Nursery, chaos_database: PostgresDatabase, arena: Path
 ) -> None:
-    plan = Plan(1, WINDOWS[plant], plant=plant)
-    reproaches = Scenario(workers, chaos_database, arena, plan).run()
-    assert reproaches, f"{plant} went unnoticed"
-    print(plant, reproaches)
+    kills, sign = WINDOWS[plant]
+    reproaches = Scenario(workers, chaos_database, arena, Plan(1, kills, plant=plant)).run()
+    assert any(sign in reproach for reproach in reproaches), f"{plant} went unnoticed"
 
 
 def test_suite_is_silent_when_the_same_kills_meet_no_bug(
     workers: Nursery, chaos_database: PostgresDatabase, arena: Path
 ) -> None:
-    kills = tuple(dict.fromkeys(kill for kills in WINDOWS.values() for kill in kills))
+    kills = (_OWING, Kill("capture.before_append", 45), Kill("capture.after_append", 30))
     assert Scenario(workers, chaos_database, arena, Plan(1, kills)).run() == []

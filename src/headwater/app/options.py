@@ -26,6 +26,7 @@ def source_options(config: Config) -> SourceOptions:
             failover=source.failover,
             streaming=source.streaming,
             snapshot_workers=source.snapshot_workers,
+            snapshot_rows_per_s=source.snapshot_rows_per_s,
             chunk_rows=source.chunk_rows,
             heartbeat_interval_s=source.heartbeat_interval.seconds,
             status_interval_s=source.status_interval.seconds,

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import Config, load_config
 from headwater.app.database import sqlite_path
 from headwater.app.inspect import writer_of
+from headwater.app.options import source_options
 from headwater.app.registry import open_log
 from headwater.app.source_tables import source_tables
 from headwater.app.spark_loop import session_factory
-from headwater.app.sqlite_rows import sqlite_rows
 from headwater.app.tables import choose_tables
-from headwater.app.verify import Proof, Verifier
-from headwater.errors import ConfigError
-from headwater.event import TableId
+from headwater.app.verify import Proof, SourceRows, Verifier
+from headwater.errors import ConfigError, TransientError
+from headwater.event import TableId, TableSchema
 from headwater.log import SqliteLog
 from headwater.observe import SystemClock
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from headwater.spark.applied import Session
 
 # Without a capture process the log will not move: waiting long for it would only hide that.
 _IDLE_TIMEOUT_S = 2.0
+_ATTEMPTS = 4
+
+OpenRows = Callable[[], AbstractContextManager[SourceRows]]
 
 
 def prove(file: Path, patterns: tuple[str, ...], *, timeout_s: float) -> dict[str, Any]:
@@ -76,14 +79,42 @@ def prove_with(
             timeout_s=timeout_s,
             stored=lambda row, schema: as_stored(dict(row), schema),
         )
-        database = sqlite_path(config.source.url)
-        return verifier.verify(
-            [newest[table] for table in tables if table in newest],
-            lambda: sqlite_rows(database, lambda: log.info().position),
-            progress,
-        )
+        chosen = [newest[table] for table in tables if table in newest]
+        return verified(verifier, chosen, source_rows(config, log), progress)
     finally:
         reader.close()
+
+
+def source_rows(config: Config, log: SqliteLog) -> OpenRows:
+    """How to read the source of a configuration, at one moment."""
+    url = config.source.url
+    if url.server is not None:
+        from headwater.app.postgres.settings import postgres_config
+
+        settings = postgres_config(url, source_options(config))
+        from headwater.app.postgres.rows import postgres_rows
+
+        return lambda: postgres_rows(settings, lambda: log.info().position)
+    from headwater.app.sqlite_rows import sqlite_rows
+
+    path = sqlite_path(url)
+    return lambda: sqlite_rows(path, lambda: log.info().position)
+
+
+def verified(
+    verifier: Verifier,
+    schemas: Sequence[TableSchema],
+    open_rows: OpenRows,
+    progress: Callable[[str], None] = lambda _step: None,
+) -> Proof:
+    """The proof; read again where the source's moment is no event of the log."""
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return verifier.verify(schemas, open_rows, progress)
+        except TransientError as exc:
+            if exc.code != "verify-unordered":
+                raise
+    return verifier.verify(schemas, open_rows, progress)
 
 
 def as_result(proof: Proof) -> dict[str, Any]:

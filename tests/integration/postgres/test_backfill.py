@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 import pytest
@@ -137,3 +138,22 @@ def test_capture_goes_on_when_a_table_with_owed_rows_is_dropped(
     with capturing(config, log) as capture:
         head = capture.writer.head
         assert capture.until(head + 1)[-1].after == {"id": 1}
+
+
+def test_rows_without_a_key_stand_once_when_some_came_while_rows_were_owed(
+    postgres_database: PostgresDatabase,
+) -> None:
+    """Nothing tells a row that was read from the same row in the stream, so neither may be both."""
+    postgres_database.sql(
+        "CREATE TABLE t (pad text, n int); ALTER TABLE t REPLICA IDENTITY FULL;"
+        "INSERT INTO t SELECT repeat('x', 1800), i FROM generate_series(1, 40) i"
+    )
+    config, log = publish(postgres_database, chunk_rows=1), MemoryLog()
+    with capturing(config, log) as capture:
+        while log.head < 8:
+            capture.step(timeout_s=5)
+    postgres_database.sql("INSERT INTO t VALUES ('new', 100), ('new', 100)")
+    with capturing(config, log) as capture:
+        events = capture.until(42)
+    numbers = Counter(event.after["n"] for event in events if event.after)
+    assert numbers == Counter([*range(1, 41), 100, 100])

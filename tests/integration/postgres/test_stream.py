@@ -1,4 +1,4 @@
-"""The running stream: it lives while the reader is busy, idle or sees only what it does not want."""
+"""The running stream lives while the reader is busy, idle, or sees only what it does not want."""
 
 from __future__ import annotations
 

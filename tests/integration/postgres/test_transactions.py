@@ -39,7 +39,8 @@ def _keys(events: Sequence[Event]) -> list[int]:
 
 
 def _fill(first: int, count: int = _MANY) -> str:
-    return f"INSERT INTO t SELECT i, md5(i::text) FROM generate_series({first}, {first} + {count - 1}) i"
+    last = first + count - 1
+    return f"INSERT INTO t SELECT i, md5(i::text) FROM generate_series({first}, {last}) i"
 
 
 def _streamed(database: PostgresDatabase) -> int:
@@ -52,7 +53,7 @@ def _streamed(database: PostgresDatabase) -> int:
 def test_tail_of_a_transaction_is_read_again_when_the_process_ends_between_its_pieces(
     database: PostgresDatabase,
 ) -> None:
-    """A peer confirms the transaction's end with its first piece and never sees the rest (INV-2)."""
+    """A peer confirms a transaction's end with its first piece and never sees the rest (INV-2)."""
     config, log = publish(database), MemoryLog()
     with capturing(config, log) as capture:
         capture.settle()

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any
+
 import pyarrow as pa
 import pytest
 
@@ -49,10 +52,9 @@ def _read_again(source: PostgresSource, resume: Position | None, count: int) -> 
 
 
 def test_library_is_asked_when_the_connection_is_encrypted() -> None:
-    class _Encrypted:
-        ssl_in_use = True
+    def connection(ssl: bool, gss: str) -> Any:
+        info = SimpleNamespace(get_parameters=lambda: {"gssencmode": gss})
+        return SimpleNamespace(pgconn=SimpleNamespace(ssl_in_use=ssl), info=info)
 
-    class _Connection:
-        pgconn = _Encrypted()
-
-    assert isinstance(copyboth.copy_both(_Connection()), LibraryStream)  # type: ignore[arg-type]
+    assert isinstance(copyboth.copy_both(connection(True, "disable")), LibraryStream)
+    assert isinstance(copyboth.copy_both(connection(False, "require")), LibraryStream)

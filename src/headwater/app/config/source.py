@@ -29,7 +29,7 @@ _ONLY = {
     POSTGRES: frozenset(
         {
             *("slot", "publication", "columns", "exclude_columns", "create", "failover"),
-            *("streaming", "snapshot_workers", "chunk_rows"),
+            *("streaming", "snapshot_workers", "snapshot_rows_per_s", "chunk_rows"),
             *("heartbeat_interval", "status_interval"),
         }
     ),
@@ -111,6 +111,9 @@ class SourceSettings(Section):
     snapshot_workers: Annotated[
         Int, Field(ge=1, le=32, description="Connections that read existing rows")
     ] = 2
+    snapshot_rows_per_s: Annotated[
+        Int | None, Field(ge=1, description="Most rows read in a second beside a running stream")
+    ] = None
     chunk_rows: Annotated[
         Int, Field(ge=100, le=1_000_000, description="Rows of a snapshot in one read")
     ] = 20_000

@@ -20,6 +20,7 @@ class PostgresOptions:
     failover: bool = True
     streaming: bool = True
     snapshot_workers: int = 2
+    snapshot_rows_per_s: int | None = None
     chunk_rows: int = 20_000
     heartbeat_interval_s: float = 10.0
     status_interval_s: float = 5.0

@@ -106,6 +106,11 @@ ENTRIES = section(
         "Start capture (headwater run FILE) or raise --timeout.",
     ),
     (
+        "verify-unordered",
+        "While the source was read, transactions became visible in another order than committed.",
+        "Run headwater verify FILE again.",
+    ),
+    (
         "server-bind",
         "The status server cannot listen on the configured address.",
         "Set server.port to a free port, or to 0 for any.",

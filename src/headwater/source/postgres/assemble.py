@@ -18,6 +18,7 @@ from headwater.source.postgres.events import (
     transaction_column,
     with_columns,
 )
+from headwater.source.postgres.mailbox import Gulp
 from headwater.source.postgres.pgoutput import (
     Control,
     Decoded,
@@ -32,13 +33,13 @@ from headwater.source.postgres.pgoutput import (
 )
 from headwater.source.postgres.pgoutput.relations import Versions
 from headwater.source.postgres.pgoutput.single import Payload, read_control
-from headwater.source.postgres.receive import Gulp
 from headwater.source.postgres.shapes import Captured, Shapes
 from headwater.source.postgres.spool import Spool
 from headwater.source.postgres.transactions import OpenTransaction, Table
 
 _STOP = ord("E")
-_MARKS = np.frombuffer(b"SEcA", np.uint8)
+_IS_MARK = np.zeros(256, np.bool_)
+_IS_MARK[np.frombuffer(b"SEcA", np.uint8)] = True
 
 Numbers = npt.NDArray[np.int64]
 
@@ -76,7 +77,7 @@ class Assembler:
     def assemble(self, gulp: Gulp, max_events: int) -> Iterator[Assembled]:
         """The events of a gulp, in runs of at most `max_events`."""
         tags = np.frombuffer(gulp.buffer, np.uint8)[gulp.starts]
-        marks = np.flatnonzero(np.isin(tags, _MARKS))
+        marks = np.flatnonzero(_IS_MARK[tags])
         if self._block is None and len(marks) == 0:
             yield from self._run(gulp.buffer, gulp.starts, gulp.ends, max_events)
             return

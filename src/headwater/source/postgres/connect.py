@@ -39,6 +39,8 @@ _PINNED = {
 }
 # Unknown to older servers, where naming them at the start would end the connection.
 _PINNED_SINCE = ((140000, "idle_session_timeout"), (170000, "transaction_timeout"))
+# Kerberos encryption is used where it is asked for; tried by itself it would cost a round trip.
+_TRANSPORT = {"gssencmode": "disable"}
 _TCP = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 
 _REASON_TIMEOUT_S = 10.0
@@ -104,7 +106,7 @@ def _open(
     given = _parameters(config)
     where = place(config)
     ours = {
-        **{name: str(given.get(name, value)) for name, value in _TCP.items()},
+        **{name: str(given.get(name, value)) for name, value in (_TCP | _TRANSPORT).items()},
         "connect_timeout": str(given.get("connect_timeout", config.connect_timeout_s)),
         "application_name": f"headwater-{purpose}",
         "client_encoding": "UTF8",

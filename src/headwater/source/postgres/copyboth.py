@@ -58,7 +58,8 @@ class CopyBoth(Protocol):
 
 def copy_both(connection: psycopg.Connection) -> CopyBoth:
     """The quicker way that the connection allows."""
-    if connection.pgconn.ssl_in_use:
+    encrypted = connection.info.get_parameters().get("gssencmode", "disable") != "disable"
+    if connection.pgconn.ssl_in_use or encrypted:
         return LibraryStream(connection.pgconn)
     return SocketStream(connection.pgconn)
 

@@ -12,8 +12,6 @@ import select
 import socket
 import struct
 import time
-from dataclasses import dataclass
-from queue import Empty, Full, Queue
 from threading import Event, Thread
 from typing import Any
 
@@ -26,13 +24,12 @@ from headwater.failpoint import failpoint
 from headwater.source.postgres.connect import translated
 from headwater.source.postgres.copyboth import copy_both
 from headwater.source.postgres.lsn import format_lsn
+from headwater.source.postgres.mailbox import GULP_MESSAGES, Gulp, Mailbox
 
 _RECEIVE_BUFFER = 512 * 1024
 # More messages than this within one pause mean a backlog: let more gather before the next pass.
 _BACKLOG_MESSAGES = 100
 _PAUSE_S = 0.005
-_GULP_MESSAGES = 20_000
-_GULPS_WAITING = 3
 _WAKE_S = 0.5
 
 _DATA, _KEEPALIVE = ord("w"), ord("k")
@@ -42,19 +39,6 @@ _EPOCH_2000_S = 946_684_800
 
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Gulp:
-    """Messages in the order of the stream: payload i is buffer[starts[i]:ends[i]].
-
-    `reached` is the log position up to which the server has sent everything; 0 if it did not say.
-    """
-
-    buffer: bytes
-    starts: Numbers
-    ends: Numbers
-    reached: int
 
 
 class _Pace:
@@ -88,7 +72,7 @@ class Receiver:
         self._descriptor = connection.pgconn.socket
         self._stream = copy_both(connection)
         self._status_interval_s = status_interval_s
-        self._gulps: Queue[Gulp | BaseException] = Queue(_GULPS_WAITING)
+        self._gulps = Mailbox()
         self._stop = Event()
         self._received = 0
         self._confirmed = 0
@@ -115,16 +99,11 @@ class Receiver:
             handle.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, _RECEIVE_BUFFER)
 
     def take(self, timeout_s: float) -> Gulp | None:
-        """The next gulp, or None if none came within the time."""
-        try:
-            found = self._gulps.get(timeout=timeout_s) if timeout_s > 0 else self._gulps.get(False)
-        except Empty:
-            if not self._thread.is_alive() and not self._stop.is_set():
-                raise TransientError("postgres-unreachable", "the stream has ended") from None
-            return None
-        if isinstance(found, BaseException):
-            raise found
-        return found
+        """Everything that waits, as one gulp; None if nothing came within the time."""
+        gulp = self._gulps.take(timeout_s)
+        if gulp is None and not self._thread.is_alive() and not self._stop.is_set():
+            raise TransientError("postgres-unreachable", "the stream has ended")
+        return gulp
 
     def confirm(self, lsn: int) -> None:
         """Let the server forget everything before `lsn` (INV-2); told with the next status."""
@@ -156,17 +135,17 @@ class Receiver:
                         failpoint("source.postgres.gulp_received")
                 self._tell(reply=False)
         except BaseException as exc:  # noqa: BLE001 - handed to the thread that reads
-            self._put(exc)
+            self._gulps.fail(exc)
 
     def _gather(self) -> Gulp | None:
         """Messages until the head is reached or the gulp is full; waits for the first one."""
         count = 0
         while not self._stop.is_set():
             self._tell_if_due()
-            found = self._stream.pump(_GULP_MESSAGES)
+            found = self._stream.pump(GULP_MESSAGES)
             count += found
             self._pace.note(found)
-            if count >= _GULP_MESSAGES:
+            if count >= GULP_MESSAGES:
                 break
             if self._pace.backlog:
                 time.sleep(_PAUSE_S)
@@ -194,15 +173,10 @@ class Receiver:
         if self._woken.fileno() in found:
             self._woken.recv(64)
 
-    def _put(self, item: Gulp | BaseException) -> None:
+    def _put(self, gulp: Gulp) -> None:
         """Hand over; while the reader is busy, go on telling the server that we live."""
-        while not self._stop.is_set():
-            try:
-                self._gulps.put(item, timeout=_WAKE_S)
-            except Full:
-                self._tell_if_due()
-            else:
-                return
+        while not self._stop.is_set() and not self._gulps.put(gulp, _WAKE_S):
+            self._tell_if_due()
 
     def _tell_if_due(self) -> None:
         if self._asking:

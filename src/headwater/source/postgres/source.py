@@ -97,7 +97,7 @@ class PostgresSource:
                 time.sleep(min(timeout_s, _POLL_S))
                 return None
             self._begin(session, here)
-        with translated(place(self._config)):
+        with translated(session.where):
             batch = self._next(max_events, timeout_s)
         if batch is not None:
             self._place = Place.decode(batch.position)

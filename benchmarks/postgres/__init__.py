@@ -1,0 +1,1 @@
+"""How fast PostgreSQL is captured into the durable log, against the server's own clients."""
