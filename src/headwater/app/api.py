@@ -21,8 +21,8 @@ from typing import Literal
 from headwater.app.capturing import Capture
 from headwater.app.config import Config, load_config
 from headwater.app.consuming import Consumer, Place, Start
-from headwater.app.postgres.options import PostgresOptions
-from headwater.app.registry import SourceOptions, open_log, open_source, parse_url
+from headwater.app.registry import open_log, open_source, parse_url
+from headwater.app.source_options import PostgresOptions, SourceOptions
 from headwater.contract import Log, Source
 from headwater.errors import ConfigError
 from headwater.runtime import CapturePolicy, SubscriptionPolicy

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from headwater.app.config import Config
-from headwater.app.postgres.options import PostgresOptions
-from headwater.app.registry import SourceOptions
+from headwater.app.source_options import PostgresOptions, SourceOptions
 
 
 def source_options(config: Config) -> SourceOptions:

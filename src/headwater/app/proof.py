@@ -89,7 +89,7 @@ def source_rows(config: Config, log: SqliteLog) -> OpenRows:
     """How to read the source of a configuration, at one moment."""
     url = config.source.url
     if url.server is not None:
-        from headwater.app.postgres.settings import postgres_config
+        from headwater.app.postgres_settings import postgres_config
 
         settings = postgres_config(url, source_options(config))
         from headwater.app.postgres.rows import postgres_rows

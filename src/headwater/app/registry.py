@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from headwater.app.postgres.options import PostgresOptions
+from headwater.app.source_options import SourceOptions
 from headwater.app.suggest import closest
 from headwater.app.url import SourceUrl
 from headwater.errors import ConfigError
@@ -22,22 +22,6 @@ if TYPE_CHECKING:
     from headwater.app.config import SinkSettings
     from headwater.contract import Format, Sink, Source
     from headwater.log import SqliteLog
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceOptions:
-    """What every source is told, whatever its database.
-
-    `name` is the pipeline's; one that has none goes by the name of its database.
-    """
-
-    name: str = ""
-    tables: tuple[str, ...] = ("*",)
-    exclude: tuple[str, ...] = ()
-    snapshot: str = "initial"
-    on_gap: str = "halt"
-    poll_interval_s: float = 0.05
-    postgres: PostgresOptions = field(default_factory=PostgresOptions)
 
 
 SourceFactory = Callable[[SourceUrl, SourceOptions], "Source"]
@@ -120,7 +104,7 @@ def _sqlite(url: SourceUrl, options: SourceOptions) -> Source:
 
 
 def _postgres(url: SourceUrl, options: SourceOptions) -> Source:
-    from headwater.app.postgres.settings import driver, postgres_config
+    from headwater.app.postgres_settings import driver, postgres_config
 
     with driver():
         from headwater.source.postgres import PostgresSource

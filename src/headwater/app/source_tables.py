@@ -5,7 +5,8 @@ from __future__ import annotations
 from headwater.app.config import Config
 from headwater.app.database import DatabaseFacts, look, sqlite_path
 from headwater.app.options import source_options
-from headwater.app.registry import SourceOptions, default_registry
+from headwater.app.registry import default_registry
+from headwater.app.source_options import SourceOptions
 from headwater.app.url import SourceUrl
 from headwater.errors import ConfigError
 from headwater.event import TableId

@@ -8,8 +8,8 @@ from typing import Any
 
 from headwater.app.config import parse_config
 from headwater.app.database import DatabaseFacts, sqlite_path
-from headwater.app.postgres.options import server_name
-from headwater.app.registry import SourceOptions, parse_url
+from headwater.app.registry import parse_url
+from headwater.app.source_options import SourceOptions, server_name
 from headwater.app.source_tables import look_into
 from headwater.app.url import SourceUrl
 from headwater.errors import ConfigError

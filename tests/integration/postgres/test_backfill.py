@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from headwater.contract import Phase
 from headwater.event import Operation
-from headwater.source.postgres import PostgresSourceConfig
+from headwater.source.postgres import PostgresSourceConfig, backfill
+from headwater.source.postgres.lsn import parse_lsn
+from headwater.source.postgres.watermark import WaitingChunk, read_waiting
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import Rows, capturing, publish, replay
@@ -87,6 +91,22 @@ def test_long_values_arrive_when_owed_rows_are_updated_all_the_time(
         events = list(log.events())
     assert any(event.unavailable_columns == ("body",) for event in events)
     assert _differences(postgres_database, replay(events)) == []
+
+
+def test_long_values_arrive_when_every_owed_row_is_updated_just_after_it_was_read(
+    postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The chunk's snapshot does not see the update, and the log has the update first."""
+    config, log = _interrupted(postgres_database)
+
+    def raced(*given: Any) -> WaitingChunk:
+        chunk = read_waiting(*given)
+        postgres_database.sql("UPDATE t SET n = n + 1")
+        ((lsn,),) = postgres_database.sql("SELECT pg_current_wal_insert_lsn()::text")
+        return replace(chunk, until=parse_lsn(lsn))
+
+    monkeypatch.setattr(backfill, "read_waiting", raced)
+    assert _differences(postgres_database, _settled(config, log)) == []
 
 
 def _vacuum(database: PostgresDatabase) -> None:

@@ -8,8 +8,8 @@ import pytest
 
 from headwater.app.config import Config, InvalidConfigError, Problem, dotted, parse_config
 from headwater.app.options import source_options
-from headwater.app.postgres.options import server_name
-from headwater.app.postgres.settings import postgres_config
+from headwater.app.postgres_settings import postgres_config
+from headwater.app.source_options import server_name
 
 URL = "postgresql://capture:CANARY-77@db/shop"
 

@@ -11,13 +11,13 @@ import pytest
 from headwater.app.config import SinkSettings
 from headwater.app.registry import (
     Registry,
-    SourceOptions,
     default_registry,
     make_format,
     make_sink,
     open_source,
     parse_url,
 )
+from headwater.app.source_options import SourceOptions
 from headwater.app.tables import choose_tables, require_names
 from headwater.app.url import SourceUrl
 from headwater.errors import ConfigError

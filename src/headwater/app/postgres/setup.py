@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from headwater.app.postgres.settings import driver
 from headwater.app.postgres.target import target
-from headwater.app.registry import SourceOptions
+from headwater.app.postgres_settings import driver
+from headwater.app.source_options import SourceOptions
 from headwater.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headwater.app.postgres.settings import driver
 from headwater.app.postgres.target import target
+from headwater.app.postgres_settings import driver
 from headwater.app.suggest import closest
 from headwater.errors import ConfigError
 

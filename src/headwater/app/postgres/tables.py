@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from headwater.app.database import DatabaseFacts, TableFacts
-from headwater.app.postgres.settings import driver, postgres_config
+from headwater.app.postgres_settings import driver, postgres_config
+from headwater.app.source_options import SourceOptions
 from headwater.app.url import SourceUrl
 
 if TYPE_CHECKING:
-    from headwater.app.registry import SourceOptions
     from headwater.source.postgres.catalog import TableFacts as ServerTable
 
 

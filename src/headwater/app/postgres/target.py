@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from headwater.app.config import load_config
 from headwater.app.options import source_options
-from headwater.app.postgres.settings import postgres_config
-from headwater.app.registry import SourceOptions, parse_url
+from headwater.app.postgres_settings import postgres_config
+from headwater.app.registry import parse_url
+from headwater.app.source_options import SourceOptions
 
 if TYPE_CHECKING:
     from headwater.source.postgres import PostgresSourceConfig

@@ -17,7 +17,7 @@ from headwater.app.doctor.postgres.slot import slot_checks
 from headwater.app.doctor.postgres.tables import table_checks
 from headwater.app.finding import Finding
 from headwater.app.options import source_options
-from headwater.app.postgres.settings import driver, postgres_config
+from headwater.app.postgres_settings import driver, postgres_config
 from headwater.errors import HeadwaterError
 
 __all__ = ["postgres_checks"]

@@ -1,9 +1,9 @@
-"""What only a PostgreSQL source is told. Loads no driver."""
+"""What a source is told, whatever its database, and what only PostgreSQL is. Loads no driver."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _NAME_LENGTH = 63  # PostgreSQL cuts longer names off
 
@@ -24,6 +24,22 @@ class PostgresOptions:
     chunk_rows: int = 20_000
     heartbeat_interval_s: float = 10.0
     status_interval_s: float = 5.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """What every source is told, whatever its database.
+
+    `name` is the pipeline's; one that has none goes by the name of its database.
+    """
+
+    name: str = ""
+    tables: tuple[str, ...] = ("*",)
+    exclude: tuple[str, ...] = ()
+    snapshot: str = "initial"
+    on_gap: str = "halt"
+    poll_interval_s: float = 0.05
+    postgres: PostgresOptions = field(default_factory=PostgresOptions)
 
 
 def server_name(pipeline: str) -> str:

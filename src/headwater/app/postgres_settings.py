@@ -7,12 +7,11 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from headwater.app.postgres.options import server_name
+from headwater.app.source_options import SourceOptions, server_name
 from headwater.app.url import SourceUrl
 from headwater.errors import ConfigError, MachineError
 
 if TYPE_CHECKING:
-    from headwater.app.registry import SourceOptions
     from headwater.source.postgres import PostgresSourceConfig
 
 
