@@ -48,9 +48,7 @@ class PostgresDriver:
                     (json.dumps(context),),
                 )
             for change in changes:
-                self.db.execute(
-                    _STATEMENTS[change.op], {"key": change.key, "value": change.value}
-                )
+                self.db.execute(_STATEMENTS[change.op], {"key": change.key, "value": change.value})
 
     def add_column(self, name: str) -> None:
         self.db.execute(f"ALTER TABLE items ADD COLUMN {name} text".encode())

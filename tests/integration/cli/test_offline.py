@@ -239,7 +239,7 @@ def test_tail_is_one_envelope_when_asked_for_json(cli: Cli, log: Path) -> None:
 
 def test_version_names_the_parts_when_asked(cli: Cli) -> None:
     parts = cli("version", "--json").json()["result"]["parts"]
-    assert parts["sources"] == ["sqlite"]
+    assert parts["sources"] == ["postgresql", "sqlite"]
     assert parts["sinks"] == ["file", "stdout"]
     assert "headwater-json" in parts["formats"]
 

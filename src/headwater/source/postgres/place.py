@@ -15,8 +15,9 @@ from headwater.event import Position
 class PendingTable:
     """A table whose rows are not all read: pages before `next_page` are done.
 
-    A row that a transaction from `xmin` on wrote may have moved into a page that was already read;
-    so a table that was read beside the stream ends with a second look at such rows (`rescan`).
+    A row that was written after the snapshot `seen` may have moved into a page that was already
+    read; so a table that was read beside the stream ends with a second look at such rows
+    (`rescan`). `filenode` tells a table that was rebuilt, whose pages mean nothing any more.
     Reading begins when no transaction before `after_xid` runs any more: the stream has its changes
     only from then on.
     """
@@ -26,17 +27,19 @@ class PendingTable:
     rows_done: int = 0
     rows_total: int | None = None
     where: str | None = None
-    xmin: int | None = None
+    seen: str | None = None
+    filenode: int | None = None
     after_xid: int | None = None
     rescan: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class SnapshotPlace:
-    """Rows that are owed, table by table."""
+    """Rows that are owed, table by table. `seen` is the first load's snapshot, while it goes on."""
 
     snapshot_id: str
     pending: tuple[PendingTable, ...]
+    seen: str | None = None
     chunk_index: int = 0
     paused: bool = False
 
@@ -59,7 +62,7 @@ class SnapshotPlace:
 class Place:
     """Everything before `lsn` is in the log, in the history that `system` and `timeline` name.
 
-    `ready` is False between the decision to use a slot and the first thing kept from it: a slot
+    `decided` is True between the decision to use a slot and the first thing kept from it: a slot
     found then was made by us for nothing and is made anew. `accept`: without reading rows.
     """
 
@@ -67,7 +70,7 @@ class Place:
     timeline: int
     slot: str
     lsn: int = 0
-    ready: bool = True
+    decided: bool = False
     accept: bool = False
     snapshot: SnapshotPlace | None = None
 
@@ -78,20 +81,24 @@ class Place:
         return replace(self, snapshot=replace(owed, pending=(*owed.pending, *tables)))
 
     def encode(self) -> Position:
-        """As a token of JSON primitives."""
-        return Position(asdict(self))
+        """As a token of JSON primitives. What is as by default is left out: it is written often."""
+        return Position(asdict(self, dict_factory=_given))
 
     @classmethod
     def decode(cls, position: Position) -> Place:
         """Read what `encode` wrote."""
         token: dict[str, Any] = dict(position.token)
         try:
-            snapshot = token.pop("snapshot")
+            snapshot = token.pop("snapshot", None)
             return cls(**token, snapshot=None if snapshot is None else _snapshot(**snapshot))
         except (TypeError, KeyError, AttributeError) as exc:
             raise DataError(
                 "position-invalid", f"not a PostgreSQL position: {position.encode()[:80]}"
             ) from exc
+
+
+def _given(items: list[tuple[str, Any]]) -> dict[str, Any]:
+    return {name: value for name, value in items if value is not None and value is not False}
 
 
 def _snapshot(*, pending: list[dict[str, Any]], **rest: Any) -> SnapshotPlace:
