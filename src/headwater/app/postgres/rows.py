@@ -64,7 +64,7 @@ class PostgresRows:
         if text is None:
             return False
         here = Place.decode(Position.decode(text))
-        if not here.ready or here.snapshot is not None:
+        if here.decided or here.snapshot is not None:
             return False
         until = self._found.moment.lsn
         if here.lsn >= until:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from headwater.event import EventBatch, TableSchema, event_ids
 from headwater.failpoint import failpoint
@@ -24,17 +25,15 @@ from headwater.source.postgres.pgoutput import (
     Decoded,
     Decoder,
     LogicalMessage,
-    Relation,
-    RelationSeen,
     StreamAbort,
     StreamCommit,
     StreamStart,
-    Truncate,
 )
 from headwater.source.postgres.pgoutput.relations import Versions
 from headwater.source.postgres.pgoutput.single import Payload, read_control
 from headwater.source.postgres.shapes import Captured, Shapes
 from headwater.source.postgres.spool import Spool
+from headwater.source.postgres.told import Notice, Told
 from headwater.source.postgres.transactions import OpenTransaction, Table
 
 _STOP = ord("E")
@@ -66,8 +65,8 @@ class Assembler:
         self._decoder = Decoder(shapes.shape)
         self._opened: OpenTransaction | None = None
         self._block: int | None = None
-        self._told: set[int] = set()
-        self._known: dict[int, Relation] = {}
+        self._told = Told(shapes)
+        self._given: set[int] = set()
 
     @property
     def between_transactions(self) -> bool:
@@ -132,74 +131,43 @@ class Assembler:
         decoded = self._decoder.decode(buffer, starts, ends)
         captured = [self._shapes.captured(relation) for relation in decoded.relations]
         table = Table.of(self._opened, decoded.begins, decoded.commits)
-        records, place = self._records(decoded, captured, table)
-        self._opened = self._carry(decoded, table, place)
+        records, place, numbered = self._records(decoded, captured, table)
+        self._opened = self._carry(decoded, table, place, numbered)
         schemas = self._fresh(captured)
         yield from _cut(records, place, table, schemas, max_events)
 
     def _records(
         self, decoded: Decoded, captured: Sequence[Captured], table: Table
-    ) -> tuple[pa.RecordBatch, Numbers]:
+    ) -> tuple[pa.RecordBatch, Numbers, npt.NDArray[np.bool_]]:
+        """Events in order, the transaction of each, and whether a replay is sure to have it."""
         rows = decoded.rows
         place = table.of_messages(rows.message)
         index = table.indexes(place)
-        records = row_events(self._uid, rows, captured, table, place, index)
-        told = list(self._notices(decoded))
+        numbered = np.ones(len(place), np.bool_)
+        numbers = table.numbers(place, numbered)
+        records = row_events(self._uid, rows, captured, table, place, numbers)
+        told = list(self._told.notices(decoded.controls))
         if told:
-            records, place, index = self._merged(records, rows.message, told, table)
+            records, place, index, numbered = self._merged(records, rows.message, told, table)
         records = with_columns(records, {"transaction": transaction_column(table, place, index)})
-        return self._with_context(records, decoded.controls, table, place), place
-
-    def _notices(self, decoded: Decoded) -> Iterator[tuple[int, EventBatch]]:
-        """Events that controls stand for, with the message each comes from."""
-        for control in decoded.controls:
-            match control:
-                case Truncate(relations=relations):
-                    for relation in relations:
-                        yield control.message, notices.truncate(self._shapes.captured(relation))
-                case RelationSeen(relation=relation):
-                    yield from self._relation(control.message, relation)
-                case LogicalMessage(prefix=notices.DDL_PREFIX, content=content):
-                    yield from self._ddl(control.message, content)
-                case _:
-                    pass
-
-    def _relation(self, message: int, relation: Relation) -> Iterator[tuple[int, EventBatch]]:
-        """A table that was known is different now. The first description tells of no change."""
-        known = self._known.get(relation.oid)
-        self._known[relation.oid] = relation
-        if known is not None and (known.name, known.columns) != (relation.name, relation.columns):
-            captured = self._shapes.captured(relation)
-            yield (
-                message,
-                notices.schema_change(captured, relation.schema, relation.name, "ALTER_TABLE", ""),
-            )
-
-    def _ddl(self, message: int, content: bytes) -> Iterator[tuple[int, EventBatch]]:
-        facts = notices.ddl_facts(content)
-        if {"kind", "schema", "table", "statement"} <= facts.keys():
-            yield (
-                message,
-                notices.schema_change(
-                    None, facts["schema"], facts["table"], facts["kind"], facts["statement"]
-                ),
-            )
+        records = self._with_context(records, decoded.controls, table, place)
+        return records, place, numbered
 
     def _merged(
-        self,
-        records: pa.RecordBatch,
-        messages: Numbers,
-        told: Sequence[tuple[int, EventBatch]],
-        table: Table,
-    ) -> tuple[pa.RecordBatch, Numbers, Numbers]:
+        self, records: pa.RecordBatch, messages: Numbers, told: Sequence[Notice], table: Table
+    ) -> tuple[pa.RecordBatch, Numbers, Numbers, npt.NDArray[np.bool_]]:
         """Rows and notices in the order of their messages, numbered as one."""
-        every = np.concatenate((messages, [message for message, _ in told]))
+        every = np.concatenate((messages, [notice.message for notice in told]))
         order = np.argsort(every, kind="stable")
-        joined = pa.concat_batches([records, *(events.records for _, events in told)])
-        joined = joined.take(pa.array(order))
+        numbered = np.ones(len(every), np.bool_)
+        numbered[len(messages) :] = [notice.numbered for notice in told]
+        numbered = numbered[order]
+        joined = pa.concat_batches([records, *(notice.events.records for notice in told)])
         place = table.of_messages(every[order])
-        index = table.indexes(place)
-        offsets = offset_texts(table.commit_lsn, place, index)
+        offsets = offset_texts(table.commit_lsn, place, table.numbers(place, numbered))
+        offsets = pc.if_else(
+            pa.array(numbered), offsets, pc.binary_join_element_wise(offsets, "shape", ":")
+        )
         times = pa.array(table.commit_ms[place])
         columns = {
             "offset": offsets,
@@ -207,7 +175,8 @@ class Assembler:
             "source_ts_ms": times,
             "ts_ms": times,
         }
-        return with_columns(joined, columns), place, index
+        joined = with_columns(joined.take(pa.array(order)), columns)
+        return joined, place, table.indexes(place), numbered
 
     def _with_context(
         self, records: pa.RecordBatch, controls: Sequence[Control], table: Table, place: Numbers
@@ -231,18 +200,24 @@ class Assembler:
                 contexts[which] = notices.context_text(control.content)
         return contexts
 
-    def _carry(self, decoded: Decoded, table: Table, place: Numbers) -> OpenTransaction | None:
+    def _carry(
+        self, decoded: Decoded, table: Table, place: Numbers, numbered: npt.NDArray[np.bool_]
+    ) -> OpenTransaction | None:
         opened = table.still_open(self._opened)
         if opened is None:
             return None
         last = len(table) - 1
-        events = int(np.count_nonzero(place == last))
-        return opened.later(events, self._contexts(decoded.controls, table)[last])
+        inside = place == last
+        return opened.later(
+            int(np.count_nonzero(inside)),
+            int(np.count_nonzero(inside & numbered)),
+            self._contexts(decoded.controls, table)[last],
+        )
 
     def _fresh(self, captured: Sequence[Captured]) -> tuple[TableSchema, ...]:
         """Schemas that the log has not been given yet since the source was opened."""
-        fresh = [each for each in captured if each.schema_id not in self._told]
-        self._told.update(each.schema_id for each in fresh)
+        fresh = [each for each in captured if each.schema_id not in self._given]
+        self._given.update(each.schema_id for each in fresh)
         return tuple(each.schema for each in fresh)
 
 

@@ -12,6 +12,8 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+from psycopg import errors
+
 from headwater.contract import SourceBatch
 from headwater.failpoint import failpoint
 from headwater.source.postgres.chunk import Chunk, Unit
@@ -21,7 +23,7 @@ from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
 from headwater.source.postgres.session import Session
 from headwater.source.postgres.streaming import Stream
 from headwater.source.postgres.throttle import Throttle
-from headwater.source.postgres.watermark import WaitingChunk, read_waiting
+from headwater.source.postgres.watermark import Visibility, WaitingChunk, read_waiting
 
 _POLL_S = 0.02
 # While rows are owed, "nothing yet" must not be taken for "caught up".
@@ -72,44 +74,68 @@ class Backfill:
         with translated(self._session.where):
             if not self._settled(table):
                 return False
-            self._waiting = read_waiting(self._connection, self._chunk(unit, table))
-        self._throttle.spent(len(self._waiting.images))
-        if table.xmin is None:
-            table = replace(table, xmin=self._waiting.visibility.xmin, rows_total=unit.rows_total)
+            try:
+                waiting = read_waiting(self._connection, self._chunk(unit, table, owed.seen))
+            except (errors.UndefinedColumn, errors.UndefinedTable):
+                self._units.clear()  # it was altered since it was looked at
+                return self._begin_chunk(stream)
+        if table.filenode not in (None, waiting.filenode):
+            # It was rebuilt: its rows lie in other pages now, with their old age.
+            table = replace(table, next_page=0, rows_done=0, seen=None, rescan=False, filenode=None)
             stream.place = replace(stream.place, snapshot=owed.with_first(table))
+            self._units.clear()
+            return self._begin_chunk(stream)
+        self._waiting = waiting
+        self._throttle.spent(len(waiting.images))
+        if table.filenode is None:
+            first = replace(table, seen=waiting.seen, filenode=waiting.filenode)
+            first = replace(first, rows_total=unit.stored.rows_total)
+            stream.place = replace(stream.place, snapshot=owed.with_first(first))
         failpoint("source.postgres.backfill_read")
         return True
 
     def _settled(self, table: PendingTable) -> bool:
         """Whether every transaction is over that wrote to the table before it was published."""
-        if table.after_xid is None or table.xmin is not None:
+        if table.after_xid is None or table.filenode is not None:
             return True
-        return self._session.snapshot_xmin(self._connection) >= table.after_xid
+        seen = self._session.snapshot_text(self._connection)
+        return Visibility.parse(seen).xmin >= table.after_xid
 
-    def _chunk(self, unit: Unit, table: PendingTable) -> Chunk:
-        if table.rescan:
-            newer = f"age(xmin) <= age('{(table.xmin or 0) % (1 << 32)}'::xid)"
-            condition = newer if table.where is None else f"{newer} AND ({table.where})"
-            return Chunk(unit, 0, None, condition)
+    def _chunk(self, unit: Unit, table: PendingTable, first_load: str | None) -> Chunk:
+        """The next pages; or every page, for rows that may have moved.
+
+        Without a key a row that comes twice stands twice. So of a table without one only the rows
+        that the first snapshot saw are read: the stream brings all others.
+        """
+        conditions = [] if table.where is None else [f"({table.where})"]
+        seen = table.seen or first_load
+        keyed = bool(unit.captured.schema.primary_key)
+        if table.rescan and seen is not None:
+            conditions.append(f"NOT {Visibility.parse(seen).sees_row()}")
+            return Chunk(unit, 0, None, " AND ".join(conditions))
+        if not keyed and seen is not None:
+            conditions.append(Visibility.parse(seen).sees_row())
         end = table.next_page + unit.pages_of(self._session.config.chunk_rows)
-        last = end >= unit.pages
-        return Chunk(unit, table.next_page, None if last else end, table.where)
+        last = end >= unit.stored.pages
+        condition = " AND ".join(conditions) or None
+        return Chunk(unit, table.next_page, None if last else end, condition)
 
     def _emit(self, waiting: WaitingChunk, at: Place, max_events: int) -> Iterator[SourceBatch]:
         owed: SnapshotPlace | None = at.snapshot
         if owed is None:
             return iter(())
-        rows = waiting.rows()
-        failpoint("source.postgres.backfill_placed")
+        rows, unit = waiting.rows(), waiting.chunk.unit
         after = waiting.chunk.after(owed.first, len(rows))
-        if after is None and not owed.first.rescan:
+        keyed = bool(unit.captured.schema.primary_key)
+        if after is None and keyed and not owed.first.rescan:
             after = replace(owed.first, rescan=True, rows_done=owed.first.rows_done + len(rows))
-        unit = waiting.chunk.unit
+        failpoint("source.postgres.backfill_placed")
         return chunk_batches(self._session.uid, unit, rows, at, after, max_events)
 
     def _unit(self, oid: int) -> Unit | None:
         if oid not in self._units:
             with translated(self._session.where):
+                self._session.refresh_tables()
                 self._units = {unit.oid: unit for unit in self._session.units(self._connection)}
         return self._units.get(oid)
 

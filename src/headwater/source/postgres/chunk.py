@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import psycopg
@@ -17,24 +17,58 @@ from headwater.source.postgres.render import Renderer, join_rows
 from headwater.source.postgres.shapes import Captured
 
 _ROWS_PER_PAGE_UNKNOWN = 50
+# The catalog is read as the transaction sees it; pg_relation_filenode tells what is there now.
+_STORED = """
+SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.reltuples::bigint,
+       pg_relation_size(c.oid) / current_setting('block_size')::int,
+       pg_relation_filenode(c.oid)::bigint, c.relfilenode::bigint
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = ANY(%s) ORDER BY c.oid
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where rows lie: an ordinary table, or one partition of a partitioned one.
+
+    `filenode` names its file; another one means that it was rebuilt. `rebuilt`: since the
+    transaction's snapshot, which therefore cannot see its rows.
+    """
+
+    oid: int
+    table: TableId
+    rows_total: int | None
+    pages: int
+    filenode: int
+    rebuilt: bool
+
+
+def stored_tables(connection: psycopg.Connection, oids: Sequence[int]) -> tuple[Stored, ...]:
+    """The stored tables among these that exist."""
+    return tuple(
+        Stored(oid, TableId(schema, name), None if rows < 0 else rows, pages, now, now != then)
+        for oid, schema, name, rows, pages, now, then in connection.execute(_STORED, (list(oids),))
+        if now is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """One stored table: an ordinary table, or one partition of a partitioned one."""
+    """A stored table and how its rows are read."""
 
-    oid: int
-    stored_as: TableId
+    stored: Stored
     captured: Captured
     renderers: tuple[Renderer, ...]
-    rows_total: int | None
-    pages: int
+
+    @property
+    def oid(self) -> int:
+        """The stored table's number."""
+        return self.stored.oid
 
     def pages_of(self, rows: int) -> int:
         """How many pages hold about so many rows."""
         per_page = _ROWS_PER_PAGE_UNKNOWN
-        if self.rows_total and self.pages:
-            per_page = max(1, self.rows_total // self.pages)
+        if self.stored.rows_total and self.stored.pages:
+            per_page = max(1, self.stored.rows_total // self.stored.pages)
         return max(1, rows // per_page)
 
 
@@ -58,7 +92,7 @@ def plan(unit: Unit, next_page: int, rows_per_chunk: int) -> Iterator[Chunk]:
     """The chunks of a unit from a page on."""
     step = unit.pages_of(rows_per_chunk)
     first = next_page
-    while first + step < unit.pages:
+    while first + step < unit.stored.pages:
         yield Chunk(unit, first, first + step)
         first += step
     yield Chunk(unit, first, None)
@@ -74,7 +108,7 @@ def read_images(connection: psycopg.Connection, chunk: Chunk) -> pa.Array:
     if chunk.condition:
         conditions.append(f"({chunk.condition})")
     query = (
-        f"SELECT {', '.join(map(quote, names))} FROM ONLY {quote_table(unit.stored_as)}"
+        f"SELECT {', '.join(map(quote, names))} FROM ONLY {quote_table(unit.stored.table)}"
         f" WHERE {' AND '.join(conditions)}"
     )
     columns = split_copy(copy_out(connection, query), len(names))

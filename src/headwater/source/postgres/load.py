@@ -6,9 +6,14 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+import psycopg
+from psycopg import errors
+
 from headwater.contract import SourceBatch
+from headwater.errors import TransientError
 from headwater.source.postgres.chunk import Chunk, Unit, plan
 from headwater.source.postgres.connect import translated
+from headwater.source.postgres.names import quote_table
 from headwater.source.postgres.pieces import chunk_batches
 from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
 from headwater.source.postgres.session import Session
@@ -23,12 +28,12 @@ class InitialLoad:
         self._snapshot = ExportedSnapshot(session.config, snapshot_name)
         try:
             with translated(session.where):
-                units = session.units(self._snapshot.connection)
-                xmin = session.snapshot_xmin(self._snapshot.connection)
+                units = _held(session, self._snapshot.connection)
+                seen = session.snapshot_text(self._snapshot.connection)
         except BaseException:
             self._snapshot.close()
             raise
-        self.place = replace(begin, ready=True, snapshot=_owed(units, xmin))
+        self.place = replace(begin, snapshot=_owed(units, seen))
         self._batches: Iterator[SourceBatch] = iter(())
         self._snapshot.begin(_chunks(units, session.config.chunk_rows))
 
@@ -58,11 +63,38 @@ class InitialLoad:
         self._snapshot.close()
 
 
-def _owed(units: tuple[Unit, ...], xmin: int) -> SnapshotPlace | None:
+def _held(session: Session, connection: psycopg.Connection) -> tuple[Unit, ...]:
+    """The tables, held against being rebuilt or dropped until their rows are read.
+
+    What happened to them between the slot and the lock cannot be undone: a snapshot does not see
+    the rows of a table that was rebuilt after it. Then everything begins again.
+    """
+    names = [quote_table(unit.stored.table) for unit in session.units(connection)]
+    if names:
+        only = ", ".join(f"ONLY {name}" for name in names)
+        try:
+            connection.execute(f"LOCK TABLE {only} IN ACCESS SHARE MODE".encode())
+        except errors.UndefinedTable as exc:
+            raise _disturbed("dropped") from exc
+    session.refresh_tables()
+    units = session.units(connection)
+    if any(unit.stored.rebuilt for unit in units):
+        raise _disturbed("rebuilt")
+    return units
+
+
+def _disturbed(what: str) -> TransientError:
+    return TransientError("postgres-busy", f"a table was {what} while its first load began")
+
+
+def _owed(units: tuple[Unit, ...], seen: str) -> SnapshotPlace | None:
     if not units:
         return None
-    pending = tuple(PendingTable(unit.oid, rows_total=unit.rows_total, xmin=xmin) for unit in units)
-    return SnapshotPlace(f"{time.time_ns() // 1_000_000:x}", pending)
+    pending = tuple(
+        PendingTable(unit.oid, rows_total=unit.stored.rows_total, filenode=unit.stored.filenode)
+        for unit in units
+    )
+    return SnapshotPlace(f"{time.time_ns() // 1_000_000:x}", pending, seen)
 
 
 def _chunks(units: tuple[Unit, ...], rows_per_chunk: int) -> Iterator[Chunk]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from headwater.event import EventBatch, Operation, encode_row
 from headwater.source.postgres.events import SOURCE_NAME
@@ -62,10 +61,12 @@ def context_text(content: bytes) -> str:
     return json.dumps({"text": text}, ensure_ascii=False)
 
 
-def ddl_facts(content: bytes) -> dict[str, Any]:
-    """What the event trigger wrote; empty if it is not ours to read."""
+def ddl_event(content: bytes) -> EventBatch | None:
+    """What the event trigger wrote of a statement; None if it is not ours to read."""
     try:
         facts = json.loads(content)
-    except ValueError:
-        return {}
-    return facts if isinstance(facts, dict) else {}
+        schema, table = str(facts["schema"]), str(facts["table"])
+        kind, statement = str(facts["tag"]), str(facts["statement"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    return schema_change(None, schema, table, kind.replace(" ", "_"), statement)

@@ -30,7 +30,7 @@ def chunk_batches(
     snapshot = before.snapshot
     if snapshot is None:
         return
-    after = replace(before, ready=True, snapshot=snapshot.next_chunk().with_first(after_table))
+    after = replace(before, snapshot=snapshot.next_chunk().with_first(after_table))
     block = {
         "snapshot_id": snapshot.snapshot_id,
         "chunk_index": snapshot.chunk_index,

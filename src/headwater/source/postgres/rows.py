@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from headwater.event import TableId
 from headwater.source.postgres.catalog import TableFacts, read_tables, table_schema
-from headwater.source.postgres.chunk import Unit, plan, read_images
+from headwater.source.postgres.chunk import Unit, plan, read_images, stored_tables
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.connect import connect, place, translated
 from headwater.source.postgres.lsn import format_lsn, parse_lsn
@@ -30,11 +30,6 @@ _MOMENT = """
 SELECT pg_current_snapshot()::text,
        CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
             ELSE pg_current_wal_insert_lsn() END::text
-"""
-_STORED = """
-SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.reltuples::bigint,
-       pg_relation_size(c.oid) / current_setting('block_size')::int
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = ANY(%s) ORDER BY c.oid
 """
 _PEEK = """
 SELECT data FROM pg_logical_slot_peek_binary_changes(
@@ -97,10 +92,8 @@ class MomentRows:
         schema = table_schema(facts, columns, self._types)
         captured = Captured(schema, schema.schema_id)
         renderers = tuple(renderer(self._types.type(column.type_oid)) for column in columns)
-        stored = self._connection.execute(_STORED, (list(facts.leaves),)).fetchall()
-        for oid, schema_name, name, rows, pages in stored:
-            total = None if rows < 0 else rows
-            yield Unit(oid, TableId(schema_name, name), captured, renderers, total, pages)
+        for stored in stored_tables(self._connection, facts.leaves):
+            yield Unit(stored, captured, renderers)
 
 
 @contextmanager

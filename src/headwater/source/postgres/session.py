@@ -11,12 +11,12 @@ import psycopg
 
 from headwater.contract import SourceBatch
 from headwater.errors import ConfigError, GapError
-from headwater.event import EventBatch, TableId, event_ids
+from headwater.event import EventBatch, event_ids
 from headwater.failpoint import failpoint
 from headwater.source.postgres import notices, publication, slot
 from headwater.source.postgres.assemble import Assembler
 from headwater.source.postgres.catalog import TableFacts, read_tables, require_tables
-from headwater.source.postgres.chunk import Unit
+from headwater.source.postgres.chunk import Stored, Unit, stored_tables
 from headwater.source.postgres.config import OnGap, PostgresSourceConfig
 from headwater.source.postgres.connect import connect, place, replication_connection, translated
 from headwater.source.postgres.events import with_columns
@@ -32,13 +32,6 @@ from headwater.source.postgres.watch import Watch
 
 _LOG = logging.getLogger("headwater.source.postgres")
 _STREAMING_SINCE = 140000
-
-_STORED = """
-SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.reltuples::bigint,
-       pg_relation_size(c.oid) / current_setting('block_size')::int
-FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-WHERE c.oid = ANY(%s)
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +71,7 @@ class Session:
                 check_identity(
                     self._server, system=resume.system, timeline=resume.timeline, lsn=resume.lsn
                 )
-                if resume.ready:
+                if not resume.decided:
                     slot.check_slot(found, self.config, self._server, resume.lsn)
             except GapError as gap:
                 return self._after_gap(gap)
@@ -104,7 +97,7 @@ class Session:
             system=self._server.system_identifier,
             timeline=self._server.timeline,
             slot=self.config.slot,
-            ready=False,
+            decided=True,
         )
 
     def _after_gap(self, gap: GapError) -> Opening:
@@ -156,7 +149,7 @@ class Session:
         self._replication = replication_connection(self.config)
         created = slot.create_slot(self._replication, self.config, self._server.version_num)
         failpoint("source.postgres.slot_created")
-        begin = replace(decided, ready=True, accept=False, lsn=created.consistent_lsn)
+        begin = replace(decided, decided=False, accept=False, lsn=created.consistent_lsn)
         wanted = self.config.snapshot and not decided.accept
         return begin, created.snapshot_name if wanted else None
 
@@ -227,33 +220,26 @@ class Session:
         """One more ordinary connection."""
         return connect(self.config, purpose)
 
+    def refresh_tables(self) -> None:
+        """Ask the catalog anew: tables may have changed since the last look."""
+        self._tables = read_tables(self._control, self.config)
+
     def units(self, connection: psycopg.Connection) -> tuple[Unit, ...]:
         """The stored tables behind the captured ones, in the order in which they are read."""
         owners = {oid: facts for facts in self._tables for oid in facts.leaves or (facts.oid,)}
-        rows = connection.execute(_STORED, (list(owners),)).fetchall()
-        stored = {row[0]: row[1:] for row in rows}
-        return tuple(self._unit(oid, owners[oid], *stored[oid]) for oid in owners if oid in stored)
+        found = {stored.oid: stored for stored in stored_tables(connection, list(owners))}
+        return tuple(self._unit(found[oid], facts) for oid, facts in owners.items() if oid in found)
 
-    def _unit(
-        self, oid: int, facts: TableFacts, schema: str, name: str, rows: int, pages: int
-    ) -> Unit:
+    def _unit(self, stored: Stored, facts: TableFacts) -> Unit:
         relation = self._relation(facts)
         shape = self._shapes.shape(relation)
-        return Unit(
-            oid=oid,
-            stored_as=TableId(schema, name),
-            captured=self._shapes.captured(relation),
-            renderers=tuple(render for render in shape.renderers if render is not None),
-            rows_total=None if rows < 0 else rows,
-            pages=pages,
-        )
+        renderers = tuple(render for render in shape.renderers if render is not None)
+        return Unit(stored, self._shapes.captured(relation), renderers)
 
-    def snapshot_xmin(self, connection: psycopg.Connection) -> int:
-        """The oldest transaction that the connection's snapshot may not see."""
-        row = connection.execute(
-            "SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint"
-        ).fetchone()
-        return 0 if row is None else int(row[0])
+    def snapshot_text(self, connection: psycopg.Connection) -> str:
+        """Which transactions the connection's snapshot sees."""
+        row = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
+        return "0:0:" if row is None else str(row[0])
 
     def _facts_of(self, oid: int) -> TableFacts | None:
         """What the catalog says now: a relation message means that something may have changed."""

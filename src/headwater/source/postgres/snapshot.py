@@ -71,7 +71,7 @@ class ExportedSnapshot:
     def _read(self, chunk: Chunk) -> ChunkRows:
         connection = self._connections.get()
         try:
-            with translated(str(chunk.unit.stored_as)):
+            with translated(str(chunk.unit.stored.table)):
                 images = read_images(connection, chunk)
             failpoint("source.postgres.chunk_read")
             return ChunkRows(chunk, images)

@@ -81,7 +81,7 @@ class PostgresSource:
             self._queue.extend(opening.batches)
             # A decision that came out of the log is durable; one made just now is not yet.
             self._decided = not opening.batches
-            if self._place.ready:
+            if not self._place.decided:
                 self._begin_stream(self._place)
         except BaseException:
             self.close()
@@ -92,7 +92,7 @@ class PostgresSource:
         if self._queue:
             return self._queue.popleft()
         session, here = self._opened()
-        if not here.ready:
+        if here.decided:
             if not self._decided:  # the log has not kept the decision yet
                 time.sleep(min(timeout_s, _POLL_S))
                 return None

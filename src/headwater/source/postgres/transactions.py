@@ -14,17 +14,27 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True)
 class OpenTransaction:
-    """A transaction that has begun and not ended: `events` of it are already handed on."""
+    """A transaction that has begun and not ended: `events` of it are already handed on.
+
+    `numbered` of them came from the server's own messages and are the same on every replay; the
+    others tell of a shape that this process saw change, and another process may not.
+    """
 
     xid: int
     commit_lsn: int
     commit_ms: int
     events: int = 0
+    numbered: int = 0
     context: str | None = None
 
-    def later(self, events: int, context: str | None) -> OpenTransaction:
+    def later(self, events: int, numbered: int, context: str | None) -> OpenTransaction:
         """After so many more events."""
-        return replace(self, events=self.events + events, context=context)
+        return replace(
+            self,
+            events=self.events + events,
+            numbered=self.numbered + numbered,
+            context=context,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +50,7 @@ class Table:
     commit_ms: Numbers
     end_lsn: Numbers
     events_before: Numbers
+    numbered_before: Numbers
 
     @classmethod
     def of(cls, opened: OpenTransaction | None, begins: Begins, commits: Commits) -> Table:
@@ -51,6 +62,8 @@ class Table:
         end_lsn[skip : skip + len(commits.end_lsn)] = commits.end_lsn
         events_before = np.zeros(count, np.int64)
         events_before[0] = first.events
+        numbered_before = np.zeros(count, np.int64)
+        numbered_before[0] = first.numbered
         return cls(
             begin_message=begins.message,
             xid=np.concatenate(([first.xid], begins.xid)),
@@ -58,6 +71,7 @@ class Table:
             commit_ms=np.concatenate(([first.commit_ms], begins.commit_ms)),
             end_lsn=end_lsn,
             events_before=events_before,
+            numbered_before=numbered_before,
         )
 
     def __len__(self) -> int:
@@ -72,6 +86,15 @@ class Table:
         counts = np.bincount(transaction, minlength=len(self))
         first = np.concatenate(([0], np.cumsum(counts)[:-1]))
         return np.arange(len(transaction)) - first[transaction] + self.events_before[transaction]
+
+    def numbers(self, transaction: Numbers, numbered: npt.NDArray[np.bool_]) -> Numbers:
+        """How many numbered events of its transaction go before each event."""
+        before = np.cumsum(numbered, dtype=np.int64) - numbered
+        counts = np.bincount(transaction, minlength=len(self))
+        first = np.concatenate(([0], np.cumsum(counts)[:-1]))
+        at_begin = np.append(before, 0)[np.minimum(first, len(before))]
+        numbers = before - at_begin[transaction] + self.numbered_before[transaction]
+        return np.asarray(numbers, np.int64)
 
     def totals(self, transaction: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_]]:
         """Each event's transaction size, and whether it is known: begun and ended in this run."""

@@ -39,6 +39,13 @@ class Visibility:
         low = frozenset(int(each) % _XIDS for each in running.split(",") if each)
         return cls(int(xmin), int(xmax), low)
 
+    def sees_row(self) -> str:
+        """A condition on a stored row: that the transaction which wrote it is seen."""
+        older = f"age(xmin) > age('{self.xmin % _XIDS}'::xid)"
+        below = f"age(xmin) > age('{self.xmax % _XIDS}'::xid)"
+        running = ",".join(str(xid) for xid in sorted(self.in_progress))
+        return f"({older} OR ({below} AND xmin::text <> ALL ('{{{running}}}'::text[])))"
+
     def unseen(self, xids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which of these transactions the snapshot does not see."""
         later = (xids - self.xmax % _XIDS) % _XIDS < _XIDS // 2
@@ -51,7 +58,8 @@ class WaitingChunk:
 
     chunk: Chunk
     images: pa.Array
-    visibility: Visibility
+    seen: str
+    filenode: int | None
     until: int
     overlay: Overlay
 
@@ -65,7 +73,8 @@ class WaitingChunk:
         found = events.records.filter(pc.fill_null(mine, fill_value=False))
         if found.num_rows:
             xids = found.column("transaction").field("tx_id").to_numpy(zero_copy_only=False)
-            self.overlay.note(found.filter(pa.array(self.visibility.unseen(xids))))
+            unseen = Visibility.parse(self.seen).unseen(xids)
+            self.overlay.note(found.filter(pa.array(unseen)))
 
     def rows(self) -> pa.Array:
         """The images that go into the log."""
@@ -78,14 +87,17 @@ def read_waiting(connection: psycopg.Connection, chunk: Chunk) -> WaitingChunk:
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
         row = connection.execute(
-            "SELECT pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text"
+            "SELECT pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text,"
+            " pg_relation_filenode(%s::oid)::bigint",
+            (chunk.unit.oid,),
         ).fetchone()
         images = read_images(connection, chunk)
-    snapshot, lsn = row or ("0:0:", "0/0")
+    seen, lsn, filenode = row or ("0:0:", "0/0", None)
     return WaitingChunk(
         chunk,
         images,
-        Visibility.parse(snapshot),
+        seen,
+        filenode,
         parse_lsn(lsn),
         Overlay(chunk.unit.captured.schema.primary_key),
     )

@@ -12,12 +12,14 @@ PLACE = Place(
     slot="shop",
     lsn=5_000_000_000,
     snapshot=SnapshotPlace(
-        "a1", (PendingTable(16_401, 7, 900, 1_000, xmin=12), PendingTable(16_402)), chunk_index=3
+        "a1",
+        (PendingTable(16_401, 7, 900, 1_000, seen="12:13:"), PendingTable(16_402)),
+        chunk_index=3,
     ),
 )
 
 
-@pytest.mark.parametrize("place", [PLACE, Place("7", 1, "s", ready=False, accept=True)])
+@pytest.mark.parametrize("place", [PLACE, Place("7", 1, "s", decided=True, accept=True)])
 def test_place_reads_back_equal(place: Place) -> None:
     assert Place.decode(Position.decode(place.encode().encode())) == place
 

@@ -52,4 +52,14 @@ def test_open_transaction_stays_open_when_the_run_has_only_its_rows() -> None:
     opened = OpenTransaction(5, 50, 1005, events=7)
     table = Table.of(opened, _begins(), _commits())
     assert table.still_open(opened) == opened
-    assert opened.later(3, '{"a":1}').events == 10
+    later = opened.later(3, 2, '{"a":1}')
+    assert (later.events, later.numbered, later.context) == (10, 2, '{"a":1}')
+
+
+def test_numbers_leave_out_events_that_a_replay_may_not_have() -> None:
+    opened = OpenTransaction(5, 50, 1005, events=9, numbered=7)
+    table = Table.of(opened, _begins((2, 6, 60)), _commits((1, 55)))
+    place = _numbers(0, 0, 1, 1, 1)
+    numbered = np.array([False, True, True, False, True])
+    assert table.numbers(place, numbered).tolist() == [7, 7, 0, 1, 1]
+    assert table.indexes(place).tolist() == [9, 10, 0, 1, 2]

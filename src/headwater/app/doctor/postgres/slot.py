@@ -36,7 +36,7 @@ def slot_checks(facts: PostgresFacts) -> list[Finding]:
 
 def _absent(facts: PostgresFacts) -> list[Finding]:
     name = facts.config.slot
-    if facts.resume is not None and facts.resume.ready:
+    if facts.resume is not None and not facts.resume.decided:
         text = f"{name} is gone, and with it the changes since the log's last one"
         fix = "choose source.on_gap: resnapshot to read the tables again, or accept to go on"
         return [Finding("slot", "error", text, "postgres-slot-missing", fix, 1)]
@@ -61,7 +61,7 @@ def _state(facts: PostgresFacts, slot: SlotFacts) -> Finding:
         check_identity(facts.server, system=resume.system, timeline=resume.timeline, lsn=resume.lsn)
         # Whoever reads it is judged below: while the pipeline runs, that is as it should be.
         free = replace(slot, active_pid=None)
-        check_slot(free, facts.config, facts.server, resume.lsn if resume.ready else None)
+        check_slot(free, facts.config, facts.server, None if resume.decided else resume.lsn)
     except HeadwaterError as exc:
         return Finding.of("slot", exc)
     if slot.active_pid is not None and not facts.running:
