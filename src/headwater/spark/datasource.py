@@ -143,13 +143,16 @@ class _RangeReader:
 
     def _chosen(self, rows: pa.RecordBatch) -> pa.RecordBatch:
         """Globs are tried once per table in the batch, not once per row."""
-        names = rows.column("table").unique().to_pylist()
-        wanted = [
-            name
-            for name in names
-            if any(fnmatchcase(name.lower(), glob.lower()) for glob in self._options.tables)
-        ]
-        return rows.filter(pc.is_in(rows.column("table"), pa.array(wanted, pa.string())))
+        schema, table = rows.column("schema"), rows.column("table")
+        full = pc.binary_join_element_wise(pc.fill_null(schema, ""), table, ".")
+        wanted = [name for name in full.unique().to_pylist() if self._wants(name)]
+        return rows.filter(pc.is_in(full, pa.array(wanted, pa.string())))
+
+    def _wants(self, full: str) -> bool:
+        """Globs are matched against `table` and against `schema.table`, without case."""
+        names = (full.partition(".")[2].lower(), full.removeprefix(".").lower())
+        globs = tuple(glob.lower() for glob in self._options.tables)
+        return any(fnmatchcase(name, glob) for name in names for glob in globs)
 
 
 def _share(runs: tuple[SegmentInfo, ...], after: int, until: int, parts: int) -> list[Range]:
