@@ -1,7 +1,7 @@
 # One command surface. `make` alone explains itself; CI calls the same targets.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
-.PHONY: help setup jars fmt lint types contracts sizes test test-fast bench docs docs-serve demo lock clean
+.PHONY: help setup jars fmt lint types contracts sizes test test-fast chaos bench docs docs-serve demo lock clean
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -35,6 +35,9 @@ test: $(READY) ## Every test, on real servers and real Spark (starts what it nee
 
 test-fast: $(READY) ## The tests that need neither Spark nor kill -9
 	$(VENV)/bin/pytest -q tests/unit tests/property tests/conformance tests/architecture
+
+chaos: $(READY) ## Kill at every failpoint with every seed, Spark's drivers too (about an hour)
+	HEADWATER_CHAOS=full $(VENV)/bin/pytest -q tests/chaos
 
 bench: $(READY) ## Run a benchmark: make bench NAME=log
 	@$(PY) -m benchmarks.$(or $(NAME),log)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Generator
+import threading
 
 import hypothesis
 import pytest
@@ -20,31 +20,38 @@ hypothesis.settings.load_profile("headwater")
 pytest_plugins = ["tests.fix_postgres", "tests.fix_spark"]
 
 _DOES_NOT_APPLY = " declares no "
-SKIPPED = pytest.StashKey[list[str]]()
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[SKIPPED] = []
+    if not hasattr(config, "workerinput"):  # the process that hears of every test
+        config.pluginmanager.register(_SkipGuard())
     # A run in the background inherits an ignored Ctrl-C, and so would the processes under test.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(
-    item: pytest.Item,
-) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    report = yield
-    if (
-        report.skipped
-        and not hasattr(report, "wasxfail")
-        and _DOES_NOT_APPLY not in str(report.longrepr)
-    ):
-        item.config.stash[SKIPPED].append(item.nodeid)
-    return report
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """One worker runs what needs Spark, beginning at once; the others share the rest."""
+    for item in items:
+        if item.get_closest_marker("spark") is not None:
+            item.add_marker(pytest.mark.xdist_group("spark"))
+    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
 
 
-def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
-    skipped = session.config.stash[SKIPPED]
-    if skipped and exitstatus == 0 and os.environ.get("HEADWATER_NO_SKIPS"):
-        session.exitstatus = pytest.ExitCode.TESTS_FAILED
-        sys.stderr.write(f"\n{len(skipped)} skipped tests count as failures: {', '.join(skipped)}")
+class _SkipGuard:
+    def __init__(self) -> None:
+        self._skipped: list[str] = []
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if (
+            report.skipped
+            and not hasattr(report, "wasxfail")
+            and _DOES_NOT_APPLY not in str(report.longrepr)
+        ):
+            self._skipped.append(report.nodeid)
+
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        if self._skipped and exitstatus == 0 and os.environ.get("HEADWATER_NO_SKIPS"):
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+            names = ", ".join(self._skipped)
+            sys.stderr.write(f"\n{len(self._skipped)} skipped tests count as failures: {names}")

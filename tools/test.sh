@@ -3,4 +3,5 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 .venv/bin/python -m headwater.app.jars
-exec .venv/bin/pytest -q --durations=15 tests "$@"
+# Two workers: one has Spark to itself, the other the rest.
+exec .venv/bin/pytest -q -n 2 --dist loadgroup --durations=25 tests "$@"
