@@ -125,6 +125,8 @@ def _typed(value: Any, logical: LogicalType) -> Any:
         case Kind.UUID:
             return UUID(value)
         case Kind.ARRAY if logical.element is not None:
+            if not isinstance(value, list):  # a text would be taken for a list of characters
+                raise TypeError(type(value))
             return [to_python(item, logical.element) for item in value]
         case _:
             return value

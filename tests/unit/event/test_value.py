@@ -124,6 +124,7 @@ def test_typed_value_is_recovered_when_its_type_is_known(
         ("float64", []),
         ("timestamp", 5),
         ("array<date>", 5),
+        ("array<string>", "[2:3]={a,b}"),
     ],
 )
 def test_typed_value_is_refused_when_it_does_not_fit(kind: str, form: Any) -> None:

@@ -113,7 +113,7 @@ def _plan(order: SetupOrder) -> tuple[list[Step], list[str]]:
     with driver():
         from headwater.source.postgres.catalog import require_tables
         from headwater.source.postgres.connect import connect
-        from headwater.source.postgres.install import _CONTEXT, _TRIGGERS, read_installation
+        from headwater.source.postgres.install import CONTEXT_SQL, TRIGGERS_SQL, read_installation
         from headwater.source.postgres.publication import drift, read_publication
     with connect(config, "setup") as connection:
         tables = require_tables(connection, config)
@@ -127,9 +127,9 @@ def _plan(order: SetupOrder) -> tuple[list[Step], list[str]]:
             rights = _rights(order.role, connection.info.dbname, names, row)
     steps = [Step("rights", rights), Step("publication", found.sql(config.publication))]
     if not installed.context:
-        steps.append(Step("context function", (_CONTEXT.strip(),), needed=False))
+        steps.append(Step("context function", (CONTEXT_SQL.strip(),), needed=False))
     if order.event_triggers and not installed.ddl_messages:
-        triggers = (_TRIGGERS.strip(),)
+        triggers = (TRIGGERS_SQL.strip(),)
         steps.append(Step("event triggers", triggers, needed=False, after="context function"))
     return [step for step in steps if step.sql], [str(each.table) for each in tables]
 

@@ -22,7 +22,8 @@ from headwater.source.postgres.names import literal, quote, quote_table
 # Kept as the schema's comment, so that a later version knows what it finds.
 _FORMAT = "headwater 1"
 
-_CONTEXT = f"""
+# What setup shows before it runs it: one function, which any application may call.
+CONTEXT_SQL = f"""
 CREATE SCHEMA IF NOT EXISTS {OWN_SCHEMA};
 COMMENT ON SCHEMA {OWN_SCHEMA} IS {literal(_FORMAT)};
 GRANT USAGE ON SCHEMA {OWN_SCHEMA} TO PUBLIC;
@@ -79,7 +80,7 @@ _DROPPED = _emitter(
       AND (d.object_type = 'table'
            OR d.object_type = 'table column' AND tg_tag <> 'ALTER TABLE')""",
 )
-_TRIGGERS = f"""
+TRIGGERS_SQL = f"""
 {_REMOVE_TRIGGERS}{_ALTERED}{_DROPPED}
 CREATE EVENT TRIGGER headwater_altered ON ddl_command_end
   WHEN tag IN ('CREATE TABLE', 'CREATE TABLE AS', 'SELECT INTO', 'ALTER TABLE')
@@ -120,13 +121,13 @@ def install(connection: psycopg.Connection, *, event_triggers: bool = True) -> I
     grant = f"GRANT CREATE ON DATABASE {database} TO {quote(connection.info.user)}"
     if not found.context:
         with translated(OWN_SCHEMA, grant), connection.transaction():
-            connection.execute(_CONTEXT.encode())
+            connection.execute(CONTEXT_SQL.encode())
     note = ""
     if event_triggers and not found.ddl_messages:
         with translated(OWN_SCHEMA):
             try:
                 with connection.transaction():
-                    connection.execute(_TRIGGERS.encode())
+                    connection.execute(TRIGGERS_SQL.encode())
             except errors.InsufficientPrivilege as exc:
                 note = (
                     f"no event triggers: {exc.diag.message_primary}. Only a superuser may make "
