@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 import signal
 import sys
-import threading
 
 import hypothesis
 import pytest
@@ -23,20 +22,9 @@ _DOES_NOT_APPLY = " declares no "
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    if not hasattr(config, "workerinput"):  # the process that hears of every test
-        config.pluginmanager.register(_SkipGuard())
+    config.pluginmanager.register(_SkipGuard())
     # A run in the background inherits an ignored Ctrl-C, and so would the processes under test.
-    if threading.current_thread() is threading.main_thread():
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-
-
-@pytest.hookimpl(tryfirst=True)  # before the groups are read
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """One worker runs what needs Spark, beginning at once; the others share the rest."""
-    for item in items:
-        if item.get_closest_marker("spark") is not None:
-            item.add_marker(pytest.mark.xdist_group("spark"))
-    items.sort(key=lambda item: item.get_closest_marker("spark") is None)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 class _SkipGuard:
