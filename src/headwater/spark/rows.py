@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from typing import Any
 
 from pyspark.sql import DataFrame
@@ -16,7 +17,13 @@ def stored_rows(frame: DataFrame, schema: TableSchema) -> Iterator[dict[str, Any
     """The rows of a mirrored table, by the value rule."""
     names = [column.name for column in schema.columns]
     for row in frame.select(*map(quoted, names)).toLocalIterator(prefetchPartitions=True):
-        yield {name: to_json_value(row[name]) for name in names}
+        yield {column.name: _read(row[column.name], column) for column in schema.columns}
+
+
+def _read(value: Any, column: Column) -> Any:
+    if column.type.kind is Kind.TIMESTAMPTZ and isinstance(value, datetime):
+        value = value.astimezone(UTC)  # Spark hands it over in this process's own zone, unsaid
+    return to_json_value(value)
 
 
 def as_stored(row: dict[str, Any], schema: TableSchema) -> dict[str, Any]:
