@@ -32,7 +32,7 @@ def test_capture_works_when_names_are_arbitrary(columns: list[str], table: str) 
     listed = ", ".join(quote(name) for name in columns)
     connection.execute(f"CREATE TABLE {quote(table)} ({listed}, PRIMARY KEY ({quote(columns[0])}))")
     connection.execute(
-        f"CREATE UNIQUE INDEX i ON {quote(table)} "
+        f"CREATE UNIQUE INDEX an_index_of_the_test ON {quote(table)} "
         f"({quote(columns[1])} || {quote_text(columns[2])} DESC) WHERE {quote(columns[2])} > 0"
     )
     install(connection)
