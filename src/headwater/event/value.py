@@ -96,6 +96,16 @@ def decode_row(text: str | bytes) -> dict[str, Any]:
     return row
 
 
+def context_object(text: str) -> str:
+    """An application's context as a JSON object, as the event promises; else it is kept as text."""
+    try:
+        if isinstance(json.loads(text), dict):
+            return text
+    except ValueError:
+        pass
+    return json.dumps({"text": text}, ensure_ascii=False)
+
+
 def to_python(value: Any, logical: LogicalType) -> Any:
     """The typed Python value of a JSON value; what does not fit its type is refused."""
     if value is None:

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.event import EventBatch, TableSchema, event_ids
+from headwater.event.value import context_object
 from headwater.failpoint import failpoint
 from headwater.source.postgres import notices
 from headwater.source.postgres.events import (
@@ -197,7 +198,7 @@ class Assembler:
         for control in controls:
             if isinstance(control, LogicalMessage) and control.prefix == notices.CONTEXT_PREFIX:
                 (which,) = table.of_messages(np.array([control.message]))
-                contexts[which] = notices.context_text(control.content)
+                contexts[which] = context_object(control.content.decode("utf-8", "replace"))
         return contexts
 
     def _carry(

@@ -50,17 +50,6 @@ def schema_change(
     )
 
 
-def context_text(content: bytes) -> str:
-    """The context as a JSON object, as the event promises; anything else is kept as text."""
-    text = content.decode("utf-8", "replace")
-    try:
-        if isinstance(json.loads(text), dict):
-            return text
-    except ValueError:
-        pass
-    return json.dumps({"text": text}, ensure_ascii=False)
-
-
 def ddl_event(content: bytes) -> EventBatch | None:
     """What the event trigger wrote of a statement; None if it is not ours to read."""
     try:

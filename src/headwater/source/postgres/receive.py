@@ -37,7 +37,6 @@ _DATA_HEADER = 25  # tag, start, end, time
 _STATUS = struct.Struct(">cQQQqB")
 _EPOCH_2000_S = 946_684_800
 
-Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 
 

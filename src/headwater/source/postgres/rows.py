@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+import numpy as np
 import psycopg
 import pyarrow as pa
 
@@ -24,6 +25,7 @@ from headwater.source.postgres.render import renderer
 from headwater.source.postgres.shapes import Captured
 from headwater.source.postgres.slot import read_slot
 from headwater.source.postgres.typecatalog import Types
+from headwater.source.postgres.watermark import Visibility
 
 # One statement: what it sees is fixed before the position is asked for.
 _MOMENT = """
@@ -35,34 +37,24 @@ _PEEK = """
 SELECT data FROM pg_logical_slot_peek_binary_changes(
     %s, %s, NULL, 'proto_version', '1', 'publication_names', %s)
 """
-_XID_BITS = 1 << 32
 _ROW_TAGS = frozenset(b"IUDT")
 
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """Everything seen was committed before `lsn`; `running` are those below `xmax` not seen."""
+    """Everything that `visibility` sees was committed before `lsn`."""
 
     lsn: int
-    xmax: int
-    running: frozenset[int]
+    visibility: Visibility
 
     @classmethod
     def parse(cls, snapshot: str, lsn: str) -> Moment:
-        """From the server's text of a snapshot: `xmin:xmax:running,running`."""
-        _, xmax, running = snapshot.split(":")
-        numbers = frozenset(int(text) for text in running.split(",") if text)
-        return cls(parse_lsn(lsn), int(xmax), numbers)
+        """From the server's texts of a snapshot and a position."""
+        return cls(parse_lsn(lsn), Visibility.parse(snapshot))
 
     def sees(self, xid: int) -> bool:
-        """Whether a transaction that has ended is seen; the stream has the low 32 bits of its id.
-
-        Of two ids that differ by more than half of their range, the one that looks later is older.
-        """
-        ahead = (xid - self.xmax) % _XID_BITS
-        if ahead < _XID_BITS // 2:
-            return False
-        return self.xmax - (_XID_BITS - ahead) not in self.running
+        """Whether a transaction that has ended is seen, by the low 32 bits of its id."""
+        return not self.visibility.unseen(np.array([xid], np.int64))[0]
 
 
 class MomentRows:

@@ -24,7 +24,7 @@ from headwater.source.postgres.pgoutput import Relation, RelationColumn
 from headwater.source.postgres.place import PendingTable, Place
 from headwater.source.postgres.receive import Receiver
 from headwater.source.postgres.server import check_identity, check_server, read_server
-from headwater.source.postgres.shapes import Shapes
+from headwater.source.postgres.shapes import Captured, Shapes
 from headwater.source.postgres.spool import Spool
 from headwater.source.postgres.streaming import Stream
 from headwater.source.postgres.typecatalog import Types
@@ -114,10 +114,7 @@ class Session:
 
     def _restart(self, begin: Place) -> SourceBatch:
         """The tables start over: what consumers hold of them is replaced by what follows."""
-        captured = [self._shapes.captured(self._relation(facts)) for facts in self._tables]
-        empty = SourceBatch(EventBatch.concat([]), begin.encode())
-        if not captured:
-            return empty
+        captured = [self._captured(facts) for facts in self._tables]
         now_ms = time.time_ns() // 1_000_000
         offsets = [f"restart:{now_ms:x}:{each.schema.table}" for each in captured]
         joined = EventBatch.concat([notices.truncate(each) for each in captured])
@@ -231,10 +228,14 @@ class Session:
         return tuple(self._unit(found[oid], facts) for oid, facts in owners.items() if oid in found)
 
     def _unit(self, stored: Stored, facts: TableFacts) -> Unit:
-        relation = self._relation(facts)
-        shape = self._shapes.shape(relation)
+        captured = self._captured(facts)
+        shape = self._shapes.shape(self._relation(facts))
         renderers = tuple(render for render in shape.renderers if render is not None)
-        return Unit(stored, self._shapes.captured(relation), renderers)
+        return Unit(stored, captured, renderers)
+
+    def _captured(self, facts: TableFacts) -> Captured:
+        """How a table is captured, from facts that were just read."""
+        return self._shapes.captured(self._relation(facts), facts)
 
     def snapshot_text(self, connection: psycopg.Connection) -> str:
         """Which transactions the connection's snapshot sees."""

@@ -49,17 +49,19 @@ class Shapes:
             )
         )
 
-    def captured(self, relation: Relation) -> Captured:
-        """The schema of a relation as the stream describes it."""
+    def captured(self, relation: Relation, facts: TableFacts | None = None) -> Captured:
+        """The schema of a relation as the stream describes it.
+
+        Whoever has the table's facts at hand gives them: else the whole catalog is asked.
+        """
         known = self._captured.get(relation)
         if known is None:
-            schema = self._schema(relation)
+            schema = self._schema(relation, facts or self._facts_of(relation.oid))
             known = self._captured[relation] = Captured(schema, schema.schema_id)
         return known
 
-    def _schema(self, relation: Relation) -> TableSchema:
+    def _schema(self, relation: Relation, facts: TableFacts | None) -> TableSchema:
         table = TableId(relation.schema, relation.name)
-        facts = self._facts_of(relation.oid)
         names = {column.name for column in relation.columns}
         key = () if facts is None else facts.key
         if not key or not names.issuperset(key):

@@ -98,10 +98,7 @@ class PostgresSource:
                 return None
             self._begin(session, here)
         with translated(session.where):
-            batch = self._next(max_events, timeout_s)
-        if batch is not None:
-            self._place = Place.decode(batch.position)
-        return batch
+            return self._next(max_events, timeout_s)
 
     def _begin(self, session: Session, decided: Place) -> None:
         """Make the slot, and start reading the tables at its first position."""

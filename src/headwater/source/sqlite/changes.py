@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.event import Operation, TableSchema
+from headwater.event.value import context_object
 from headwater.source.sqlite.events import utf8
 from headwater.source.sqlite.image import image_sql
 from headwater.source.sqlite.layout import (
@@ -117,7 +117,7 @@ class ChangeReader:
         for row in rows:
             if row[2] is None:
                 closed = row[6] is not None and self._is_closed(row[0], group_end)
-                self._context = _as_object(row[6]) if closed else None
+                self._context = context_object(row[6]) if closed else None
             else:
                 marked.append((*row[:6], self._context))
         return marked
@@ -133,16 +133,6 @@ class ChangeReader:
             (marker, group_end),
         ).fetchone()
         return row is not None and row[0] is None
-
-
-def _as_object(text: str) -> str:
-    """The context as a JSON object, as the event promises; anything else is kept as text."""
-    try:
-        if isinstance(json.loads(text), dict):
-            return text
-    except ValueError:
-        pass
-    return json.dumps({"text": text}, ensure_ascii=False)
 
 
 def utf8_or_raise(rows: list[tuple[Any, ...]]) -> None:
