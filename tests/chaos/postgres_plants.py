@@ -16,11 +16,11 @@ from headwater.event import EventBatch
 from headwater.event.schema import EVENT_SCHEMA
 from headwater.failpoint import failpoint
 from headwater.runtime.capture import CaptureLoop
-from headwater.source.postgres import snapshot, watermark
-from headwater.source.postgres.assemble import Assembled
-from headwater.source.postgres.chunk import read_images
-from headwater.source.postgres.spool import Numbers, Spool
-from headwater.source.postgres.streaming import Stream
+from headwater.source.postgres.stream.assemble import Assembled
+from headwater.source.postgres.stream.running import Stream
+from headwater.source.postgres.stream.spool import Numbers, Spool
+from headwater.source.postgres.tables import snapshot, watermark
+from headwater.source.postgres.tables.chunk import read_images
 
 _TOLD_S = 0.05
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from headwater.errors import HeadwaterError
 from headwater.event import Event
 from headwater.log import SqliteLog
-from headwater.source.postgres.catalog import read_tables
-from headwater.source.postgres.publication import ensure
+from headwater.source.postgres.server.catalog import read_tables
+from headwater.source.postgres.server.publication import ensure
 from tests.chaos import postgres_truth
 from tests.chaos.postgres_checker import Evidence, check
 from tests.chaos.postgres_worker import caught_up, config

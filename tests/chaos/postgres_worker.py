@@ -13,8 +13,9 @@ from headwater.log import SqliteLog
 from headwater.observe import NoMetrics, SystemClock
 from headwater.runtime.capture import CaptureLoop, CapturePolicy
 from headwater.secret import Secret
-from headwater.source.postgres import PostgresSource, PostgresSourceConfig, receive, streaming
+from headwater.source.postgres import PostgresSource, PostgresSourceConfig
 from headwater.source.postgres.place import Place as SourcePlace
+from headwater.source.postgres.stream import receive, running
 from tests.chaos.postgres_plants import PLANTS
 from tests.chaos.postgres_workload import UNWANTED
 from tests.chaos.worker import Job, Place
@@ -41,7 +42,7 @@ def work(job: Job) -> None:
     """Run until the application has finished and everything it wrote is in the log."""
     # The server is told at once, so that a premature confirmation cannot hide.
     receive._WAKE_S = 0.01
-    streaming._POSITION_INTERVAL_S = 0.02
+    running._POSITION_INTERVAL_S = 0.02
     if job.plant:
         PLANTS[job.plant]()
     place = Place.of(job)

@@ -12,8 +12,8 @@ import pytest
 from headwater.contract import Source
 from headwater.event import Operation
 from headwater.source.postgres import PostgresSource
-from headwater.source.postgres.catalog import read_tables
-from headwater.source.postgres.publication import ensure
+from headwater.source.postgres.server.catalog import read_tables
+from headwater.source.postgres.server.publication import ensure
 from headwater.testing.conformance.source import SourceConformance, SourceDriver
 from headwater.testing.script import Change
 from tests.fix_postgres import PostgresDatabase

@@ -10,9 +10,9 @@ from typing import Any
 from headwater.contract import LogWriter, SourceBatch
 from headwater.event import Event, Operation, validate
 from headwater.source.postgres import PostgresSource, PostgresSourceConfig
-from headwater.source.postgres.catalog import read_tables
 from headwater.source.postgres.place import Place
-from headwater.source.postgres.publication import ensure
+from headwater.source.postgres.server.catalog import read_tables
+from headwater.source.postgres.server.publication import ensure
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
 

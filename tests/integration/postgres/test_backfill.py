@@ -11,9 +11,9 @@ import pytest
 
 from headwater.contract import Phase
 from headwater.event import Operation
-from headwater.source.postgres import PostgresSourceConfig, backfill
+from headwater.source.postgres import PostgresSourceConfig
 from headwater.source.postgres.lsn import parse_lsn
-from headwater.source.postgres.watermark import WaitingChunk, read_waiting
+from headwater.source.postgres.tables.watermark import WaitingChunk, read_waiting
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import Rows, capturing, publish, replay
@@ -105,7 +105,7 @@ def test_long_values_arrive_when_every_owed_row_is_updated_just_after_it_was_rea
         ((lsn,),) = postgres_database.sql("SELECT pg_current_wal_insert_lsn()::text")
         return replace(chunk, until=parse_lsn(lsn))
 
-    monkeypatch.setattr(backfill, "read_waiting", raced)
+    monkeypatch.setattr("headwater.source.postgres.backfill.read_waiting", raced)
     assert _differences(postgres_database, _settled(config, log)) == []
 
 

@@ -10,15 +10,15 @@ import pytest
 
 from headwater.errors import ConfigError
 from headwater.event import ForeignKey, Kind, LogicalType, TableId
-from headwater.source.postgres.catalog import (
+from headwater.source.postgres.decode.types import TypeClass
+from headwater.source.postgres.server.catalog import (
     TableFacts,
     Types,
     read_tables,
     require_tables,
     table_schema,
 )
-from headwater.source.postgres.connect import connect
-from headwater.source.postgres.types import TypeClass
+from headwater.source.postgres.server.connect import connect
 from tests.fix_postgres import PostgresDatabase
 
 

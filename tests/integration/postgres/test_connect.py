@@ -8,7 +8,7 @@ import pytest
 from headwater.errors import ConfigError, HeadwaterError, TransientError
 from headwater.secret import Secret
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.connect import (
+from headwater.source.postgres.server.connect import (
     connect,
     place,
     replication_connection,

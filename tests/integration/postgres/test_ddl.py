@@ -8,7 +8,7 @@ import pytest
 
 from headwater.event import Event, Operation, Position
 from headwater.source.postgres import PostgresSource
-from headwater.source.postgres.install import install
+from headwater.source.postgres.server.install import install
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import capturing, publish, replay
 

@@ -9,8 +9,8 @@ import pytest
 
 from headwater.errors import ConfigError
 from headwater.event import TableId
-from headwater.source.postgres.connect import connect
-from headwater.source.postgres.install import (
+from headwater.source.postgres.server.connect import connect
+from headwater.source.postgres.server.install import (
     Installation,
     install,
     minimal_grants,

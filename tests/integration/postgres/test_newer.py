@@ -5,11 +5,11 @@ The rest of this directory runs on them too, with HEADWATER_TEST_POSTGRES=17.
 
 from __future__ import annotations
 
-from headwater.source.postgres.catalog import read_tables
-from headwater.source.postgres.connect import connect, replication_connection
-from headwater.source.postgres.publication import ensure
-from headwater.source.postgres.server import check_server, read_server
-from headwater.source.postgres.slot import SlotFacts, create_slot, drop_slot, read_slot
+from headwater.source.postgres.server.catalog import read_tables
+from headwater.source.postgres.server.connect import connect, replication_connection
+from headwater.source.postgres.server.facts import check_server, read_server
+from headwater.source.postgres.server.publication import ensure
+from headwater.source.postgres.server.slot import SlotFacts, create_slot, drop_slot, read_slot
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
 
 

@@ -7,9 +7,9 @@ import pytest
 
 from headwater.errors import ConfigError
 from headwater.event import TableId
-from headwater.source.postgres.catalog import read_tables
-from headwater.source.postgres.connect import connect
-from headwater.source.postgres.publication import drift, drop, ensure, read_publication
+from headwater.source.postgres.server.catalog import read_tables
+from headwater.source.postgres.server.connect import connect
+from headwater.source.postgres.server.publication import drift, drop, ensure, read_publication
 from tests.fix_postgres import PostgresDatabase
 
 TABLES = """CREATE TABLE a (i int PRIMARY KEY); CREATE TABLE b (i int PRIMARY KEY);

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 
 from headwater.errors import ConfigError, GapError
-from headwater.source.postgres.connect import connect
-from headwater.source.postgres.server import (
+from headwater.source.postgres.server.connect import connect
+from headwater.source.postgres.server.facts import (
     ServerFacts,
     check_identity,
     check_server,

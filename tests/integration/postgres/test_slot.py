@@ -10,9 +10,9 @@ import pytest
 
 from headwater.errors import ConfigError, GapError, HeadwaterError, MachineError, TransientError
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.connect import connect, replication_connection
-from headwater.source.postgres.server import ServerFacts, read_server
-from headwater.source.postgres.slot import (
+from headwater.source.postgres.server.connect import connect, replication_connection
+from headwater.source.postgres.server.facts import ServerFacts, read_server
+from headwater.source.postgres.server.slot import (
     SlotFacts,
     check_slot,
     create_slot,

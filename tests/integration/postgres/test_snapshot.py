@@ -9,7 +9,7 @@ import pytest
 
 from headwater.contract import Phase
 from headwater.event import Operation
-from headwater.source.postgres.slot import list_slots
+from headwater.source.postgres.server.slot import list_slots
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import Capture, capturing, ops, publish, replay

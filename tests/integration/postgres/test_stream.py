@@ -14,7 +14,7 @@ from headwater.runtime.capture import CaptureLoop
 from headwater.runtime.health import Facts, verdict
 from headwater.source.postgres import PostgresSource
 from headwater.source.postgres.lsn import parse_lsn
-from headwater.source.postgres.slot import SlotFacts, read_slot
+from headwater.source.postgres.server.slot import SlotFacts, read_slot
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
 from tests.integration.postgres.capturing import afters, capturing, ops, publish

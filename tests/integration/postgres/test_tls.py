@@ -12,7 +12,7 @@ import pytest
 from headwater.errors import ConfigError
 from headwater.secret import Secret
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.connect import connect, replication_connection
+from headwater.source.postgres.server.connect import connect, replication_connection
 from tests.fix_postgres import PASSWORDS, PostgresServer, PostgresServers, own_to_server
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pytest
 
 from headwater.event import Event
-from headwater.source.postgres.slot import read_slot
+from headwater.source.postgres.server.slot import read_slot
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
 from tests.integration.postgres.capturing import capturing, publish, replay

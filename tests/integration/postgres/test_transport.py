@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from headwater.event import EventBatch, Position
-from headwater.source.postgres import PostgresSource, copyboth, receive
-from headwater.source.postgres.copyboth import LibraryStream, SocketStream
+from headwater.source.postgres import PostgresSource
+from headwater.source.postgres.stream import copyboth, receive
+from headwater.source.postgres.stream.copyboth import LibraryStream, SocketStream
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import capturing, publish

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.errors import CorruptionError, TransientError
-from headwater.source.postgres.copyboth import SocketStream
+from headwater.source.postgres.stream.copyboth import SocketStream
 
 
 def _framed(tag: bytes, content: bytes) -> bytes:

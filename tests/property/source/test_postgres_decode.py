@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.errors import CorruptionError, DataError
-from headwater.source.postgres.pgoutput import (
+from headwater.source.postgres.decode.pgoutput import (
     Control,
     Decoded,
     Decoder,

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headwater.errors import CorruptionError
-from headwater.source.postgres.copytext import split_copy
-from headwater.source.postgres.render import renderer
-from headwater.source.postgres.types import Oid, PgType, TypeClass
+from headwater.source.postgres.decode.copytext import split_copy
+from headwater.source.postgres.decode.render import renderer
+from headwater.source.postgres.decode.types import Oid, PgType, TypeClass
 
 # Without surrogates, which no UTF-8 has.
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8)

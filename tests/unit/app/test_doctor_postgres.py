@@ -19,11 +19,11 @@ from headwater.errors import CATALOG
 from headwater.event import TableId
 from headwater.secret import Secret
 from headwater.source.postgres import PostgresSourceConfig
-from headwater.source.postgres.catalog import ColumnFacts, TableFacts
 from headwater.source.postgres.place import Place
-from headwater.source.postgres.publication import PublicationFacts
-from headwater.source.postgres.server import ServerFacts
-from headwater.source.postgres.slot import SlotFacts
+from headwater.source.postgres.server.catalog import ColumnFacts, TableFacts
+from headwater.source.postgres.server.facts import ServerFacts
+from headwater.source.postgres.server.publication import PublicationFacts
+from headwater.source.postgres.server.slot import SlotFacts
 
 GIB = 1 << 30
 ORDERS = TableId("public", "orders")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.source.postgres.rows import Moment
+from headwater.source.postgres.tables.rows import Moment
 
 WRAP = 1 << 32
 

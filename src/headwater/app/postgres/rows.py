@@ -14,7 +14,7 @@ from headwater.errors import TransientError
 from headwater.event import EventBatch, Position, TableId
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.place import Place
-from headwater.source.postgres.rows import Moment, MomentRows, nothing_waits, open_rows
+from headwater.source.postgres.tables.rows import Moment, MomentRows, nothing_waits, open_rows
 
 LogPosition = Callable[[], str | None]
 

@@ -17,8 +17,8 @@ from headwater.errors import ConfigError
 
 if TYPE_CHECKING:
     from headwater.event import TableId
-    from headwater.source.postgres.catalog import TableFacts as ServerTable
     from headwater.source.postgres.config import PostgresSourceConfig
+    from headwater.source.postgres.server.catalog import TableFacts as ServerTable
 
 _ROLE = "SELECT rolcanlogin AND rolreplication OR rolsuper FROM pg_roles WHERE rolname = %s"
 
@@ -96,9 +96,9 @@ def remove(order: SetupOrder) -> dict[str, Any]:
     """Take everything of ours out of the database; slots stay, because they hold changes."""
     config = order.settings()
     with driver():
-        from headwater.source.postgres import install, publication
-        from headwater.source.postgres.connect import connect
-        from headwater.source.postgres.slot import list_slots
+        from headwater.source.postgres.server import install, publication
+        from headwater.source.postgres.server.connect import connect
+        from headwater.source.postgres.server.slot import list_slots
     with connect(config, "setup") as connection:
         there = publication.read_publication(connection, config.publication) is not None
         publication.drop(connection, config.publication)
@@ -111,10 +111,14 @@ def remove(order: SetupOrder) -> dict[str, Any]:
 def _plan(order: SetupOrder) -> tuple[list[Step], list[str]]:
     config = order.settings()
     with driver():
-        from headwater.source.postgres.catalog import require_tables
-        from headwater.source.postgres.connect import connect
-        from headwater.source.postgres.install import CONTEXT_SQL, TRIGGERS_SQL, read_installation
-        from headwater.source.postgres.publication import drift, read_publication
+        from headwater.source.postgres.server.catalog import require_tables
+        from headwater.source.postgres.server.connect import connect
+        from headwater.source.postgres.server.install import (
+            CONTEXT_SQL,
+            TRIGGERS_SQL,
+            read_installation,
+        )
+        from headwater.source.postgres.server.publication import drift, read_publication
     with connect(config, "setup") as connection:
         tables = require_tables(connection, config)
         _require_identities(tables)
@@ -137,8 +141,8 @@ def _plan(order: SetupOrder) -> tuple[list[Step], list[str]]:
 def _rights(
     role: str, database: str, tables: Sequence[TableId], found: Sequence[bool] | None
 ) -> tuple[str, ...]:
-    from headwater.source.postgres.install import minimal_grants
     from headwater.source.postgres.names import quote
+    from headwater.source.postgres.server.install import minimal_grants
 
     if found is None:
         raise ConfigError(
@@ -165,7 +169,7 @@ def _require_identities(tables: Sequence[ServerTable]) -> None:
 
 def _run(config: PostgresSourceConfig, step: Step) -> str:
     """Do one step; the server's words if it is refused."""
-    from headwater.source.postgres.connect import connect, place, translated
+    from headwater.source.postgres.server.connect import connect, place, translated
 
     with connect(config, "setup") as connection:
         try:

@@ -10,15 +10,15 @@ from headwater.app.suggest import closest
 from headwater.errors import ConfigError
 
 if TYPE_CHECKING:
-    from headwater.source.postgres.slot import SlotFacts
+    from headwater.source.postgres.server.slot import SlotFacts
 
 
 def slots(where: str) -> dict[str, Any]:
     """Every slot of the server, as plain values; `own` is the configured one."""
     config = target(where)
     with driver():
-        from headwater.source.postgres.connect import connect, place
-        from headwater.source.postgres.slot import list_slots
+        from headwater.source.postgres.server.connect import connect, place
+        from headwater.source.postgres.server.slot import list_slots
     with connect(config, "slots") as connection:
         found = list_slots(connection)
     return {
@@ -32,8 +32,8 @@ def drop(where: str, name: str) -> dict[str, Any]:
     """Drop a slot; the server refuses while somebody reads from it."""
     config = target(where)
     with driver():
-        from headwater.source.postgres.connect import connect, place
-        from headwater.source.postgres.slot import drop_slot, list_slots
+        from headwater.source.postgres.server.connect import connect, place
+        from headwater.source.postgres.server.slot import drop_slot, list_slots
     with connect(config, "slots") as connection:
         known = {slot.name: slot for slot in list_slots(connection)}
         if name not in known or not drop_slot(connection, name):

@@ -11,15 +11,15 @@ from headwater.app.source_options import SourceOptions
 from headwater.app.url import SourceUrl
 
 if TYPE_CHECKING:
-    from headwater.source.postgres.catalog import TableFacts as ServerTable
+    from headwater.source.postgres.server.catalog import TableFacts as ServerTable
 
 
 def look_at_server(url: SourceUrl, options: SourceOptions) -> DatabaseFacts:
     """Every table that could be captured, chosen or not."""
     config = postgres_config(url, replace(options, tables=("*",), exclude=()))
     with driver():
-        from headwater.source.postgres.catalog import read_tables
-        from headwater.source.postgres.connect import connect
+        from headwater.source.postgres.server.catalog import read_tables
+        from headwater.source.postgres.server.connect import connect
     with connect(config, "look") as connection:
         found = read_tables(connection, config)
     tables = tuple(

@@ -16,14 +16,14 @@ from psycopg import errors
 
 from headwater.contract import SourceBatch
 from headwater.failpoint import failpoint
-from headwater.source.postgres.chunk import Chunk, Unit
-from headwater.source.postgres.connect import translated
-from headwater.source.postgres.pieces import chunk_batches
 from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
+from headwater.source.postgres.server.connect import translated
 from headwater.source.postgres.session import Session
-from headwater.source.postgres.streaming import Stream
-from headwater.source.postgres.throttle import Throttle
-from headwater.source.postgres.watermark import Visibility, WaitingChunk, read_waiting
+from headwater.source.postgres.stream.running import Stream
+from headwater.source.postgres.tables.chunk import Chunk, Unit
+from headwater.source.postgres.tables.pieces import chunk_batches
+from headwater.source.postgres.tables.throttle import Throttle
+from headwater.source.postgres.tables.watermark import Visibility, WaitingChunk, read_waiting
 
 _POLL_S = 0.02
 # While rows are owed, "nothing yet" must not be taken for "caught up".

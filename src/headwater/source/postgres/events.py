@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from headwater.event import EventBatch, event_ids
 from headwater.event.schema import EVENT_SCHEMA, TRANSACTION
+from headwater.source.postgres.decode.pgoutput import Rows
+from headwater.source.postgres.decode.transactions import Table
 from headwater.source.postgres.lsn import format_lsn
-from headwater.source.postgres.pgoutput import Rows
 from headwater.source.postgres.shapes import Captured
-from headwater.source.postgres.transactions import Table
 
 SOURCE_NAME = "postgres"
 

@@ -11,13 +11,13 @@ from psycopg import errors
 
 from headwater.contract import SourceBatch
 from headwater.errors import TransientError
-from headwater.source.postgres.chunk import Chunk, Unit, plan
-from headwater.source.postgres.connect import translated
 from headwater.source.postgres.names import quote_table
-from headwater.source.postgres.pieces import chunk_batches
 from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
+from headwater.source.postgres.server.connect import translated
 from headwater.source.postgres.session import Session
-from headwater.source.postgres.snapshot import ChunkRows, ExportedSnapshot
+from headwater.source.postgres.tables.chunk import Chunk, Unit, plan
+from headwater.source.postgres.tables.pieces import chunk_batches
+from headwater.source.postgres.tables.snapshot import ChunkRows, ExportedSnapshot
 
 
 class InitialLoad:

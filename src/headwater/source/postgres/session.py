@@ -13,22 +13,28 @@ from headwater.contract import SourceBatch
 from headwater.errors import ConfigError, GapError
 from headwater.event import EventBatch, event_ids
 from headwater.failpoint import failpoint
-from headwater.source.postgres import notices, publication, slot
-from headwater.source.postgres.assemble import Assembler
-from headwater.source.postgres.catalog import TableFacts, read_tables, require_tables
-from headwater.source.postgres.chunk import Stored, Unit, stored_tables
 from headwater.source.postgres.config import OnGap, PostgresSourceConfig
-from headwater.source.postgres.connect import connect, place, replication_connection, translated
+from headwater.source.postgres.decode.pgoutput import Relation, RelationColumn
 from headwater.source.postgres.events import with_columns
-from headwater.source.postgres.pgoutput import Relation, RelationColumn
 from headwater.source.postgres.place import PendingTable, Place
-from headwater.source.postgres.receive import Receiver
-from headwater.source.postgres.server import check_identity, check_server, read_server
+from headwater.source.postgres.server import publication, slot
+from headwater.source.postgres.server.catalog import TableFacts, read_tables, require_tables
+from headwater.source.postgres.server.connect import (
+    connect,
+    place,
+    replication_connection,
+    translated,
+)
+from headwater.source.postgres.server.facts import check_identity, check_server, read_server
+from headwater.source.postgres.server.typecatalog import Types
+from headwater.source.postgres.server.watch import Watch
 from headwater.source.postgres.shapes import Captured, Shapes
-from headwater.source.postgres.spool import Spool
-from headwater.source.postgres.streaming import Stream
-from headwater.source.postgres.typecatalog import Types
-from headwater.source.postgres.watch import Watch
+from headwater.source.postgres.stream import notices
+from headwater.source.postgres.stream.assemble import Assembler
+from headwater.source.postgres.stream.receive import Receiver
+from headwater.source.postgres.stream.running import Stream
+from headwater.source.postgres.stream.spool import Spool
+from headwater.source.postgres.tables.chunk import Stored, Unit, stored_tables
 
 _LOG = logging.getLogger("headwater.source.postgres")
 _STREAMING_SINCE = 140000

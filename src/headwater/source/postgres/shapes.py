@@ -6,12 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from headwater.event import Column, TableId, TableSchema
-from headwater.source.postgres.catalog import TableFacts
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.logical import logical_type
-from headwater.source.postgres.pgoutput import Relation, Shape
-from headwater.source.postgres.render import renderer
-from headwater.source.postgres.typecatalog import Types
+from headwater.source.postgres.decode.logical import logical_type
+from headwater.source.postgres.decode.pgoutput import Relation, Shape
+from headwater.source.postgres.decode.render import renderer
+from headwater.source.postgres.server.catalog import TableFacts
+from headwater.source.postgres.server.typecatalog import Types
 
 FactsOf = Callable[[int], TableFacts | None]
 """What the catalog knows now about the table with this oid; None if it is gone."""

@@ -11,14 +11,14 @@ from headwater.errors import StateError
 from headwater.event import Position
 from headwater.source.postgres.backfill import Backfill
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.connect import connect, place, translated
 from headwater.source.postgres.events import SOURCE_NAME
 from headwater.source.postgres.load import InitialLoad
 from headwater.source.postgres.place import Place
-from headwater.source.postgres.server import read_server
+from headwater.source.postgres.server.connect import connect, place, translated
+from headwater.source.postgres.server.facts import read_server
+from headwater.source.postgres.server.watch import Watch
 from headwater.source.postgres.session import Session
-from headwater.source.postgres.streaming import Stream
-from headwater.source.postgres.watch import Watch
+from headwater.source.postgres.stream.running import Stream
 
 _POLL_S = 0.05
 

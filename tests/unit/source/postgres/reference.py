@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from headwater.source.postgres.pgoutput import Relation, RelationColumn
+from headwater.source.postgres.decode.pgoutput import Relation, RelationColumn
 
 IN_BLOCKS = b"RYIUDTM"
 

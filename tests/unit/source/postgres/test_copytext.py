@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from headwater.errors import CorruptionError
-from headwater.source.postgres.copytext import split_copy
+from headwater.source.postgres.decode.copytext import split_copy
 
 
 def columns(data: bytes, count: int) -> list[list[bytes | None]]:

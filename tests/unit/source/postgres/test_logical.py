@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from headwater.source.postgres.logical import logical_type
-from headwater.source.postgres.types import Oid, PgType, TypeClass
+from headwater.source.postgres.decode.logical import logical_type
+from headwater.source.postgres.decode.types import Oid, PgType, TypeClass
 
 NUMERIC = PgType(Oid.NUMERIC, "numeric")
 

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from headwater.event import Event, EventBatch, Operation, Origin
-from headwater.source.postgres.overlay import Overlay
+from headwater.source.postgres.tables.overlay import Overlay
 
 NAMES = ("id", "name", "doc")
 

@@ -7,7 +7,7 @@ import pytest
 
 from headwater.errors import CorruptionError, DataError
 from headwater.event import Operation
-from headwater.source.postgres.pgoutput import (
+from headwater.source.postgres.decode.pgoutput import (
     Decoder,
     LogicalMessage,
     Origin,

@@ -6,13 +6,13 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import DataError
-from headwater.source.postgres.render import (
+from headwater.source.postgres.decode.render import (
     join_available,
     join_rows,
     renderer,
     unavailable_lists,
 )
-from headwater.source.postgres.types import Oid, PgType, TypeClass
+from headwater.source.postgres.decode.types import Oid, PgType, TypeClass
 
 TEXT = PgType(25, "text")
 

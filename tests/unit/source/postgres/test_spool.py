@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 
-from headwater.source.postgres.spool import Spool
+from headwater.source.postgres.stream.spool import Spool
 
 
 def _message(tag: str, xid: int, body: bytes = b"") -> bytes:

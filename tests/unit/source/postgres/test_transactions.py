@@ -4,8 +4,8 @@ from typing import Any
 
 import numpy as np
 
-from headwater.source.postgres.pgoutput import Begins, Commits
-from headwater.source.postgres.transactions import OpenTransaction, Table
+from headwater.source.postgres.decode.pgoutput import Begins, Commits
+from headwater.source.postgres.decode.transactions import OpenTransaction, Table
 
 
 def _numbers(*values: int) -> np.ndarray[Any, Any]:

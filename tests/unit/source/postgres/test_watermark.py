@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from headwater.source.postgres.watermark import Visibility
+from headwater.source.postgres.tables.watermark import Visibility
 
 BEYOND = 1 << 32
 

@@ -8,9 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from headwater.source.postgres.pgoutput import Decoded, Decoder, Relation, RelationColumn, Shape
-from headwater.source.postgres.render import renderer
-from headwater.source.postgres.types import PgType
+from headwater.source.postgres.decode.pgoutput import (
+    Decoded,
+    Decoder,
+    Relation,
+    RelationColumn,
+    Shape,
+)
+from headwater.source.postgres.decode.render import renderer
+from headwater.source.postgres.decode.types import PgType
 
 INT8, TEXT = 20, 25
 

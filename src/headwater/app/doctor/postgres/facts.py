@@ -10,14 +10,14 @@ from headwater.app.inspect import writer_of
 from headwater.app.logs import log_info
 from headwater.errors import HeadwaterError
 from headwater.event import Position, TableId
-from headwater.source.postgres.catalog import TableFacts, read_tables
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.connect import connect, place, translated
 from headwater.source.postgres.names import literal
 from headwater.source.postgres.place import Place
-from headwater.source.postgres.publication import PublicationFacts, read_publication
-from headwater.source.postgres.server import ServerFacts, read_server
-from headwater.source.postgres.slot import SlotFacts, list_slots
+from headwater.source.postgres.server.catalog import TableFacts, read_tables
+from headwater.source.postgres.server.connect import connect, place, translated
+from headwater.source.postgres.server.facts import ServerFacts, read_server
+from headwater.source.postgres.server.publication import PublicationFacts, read_publication
+from headwater.source.postgres.server.slot import SlotFacts, list_slots
 
 _SETTINGS = """
 SELECT name, setting FROM pg_settings WHERE name IN (

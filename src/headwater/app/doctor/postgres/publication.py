@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def publication_checks(facts: PostgresFacts) -> list[Finding]:
     """Findings about the publication; what a start would correct itself is a warning."""
-    from headwater.source.postgres.publication import drift
+    from headwater.source.postgres.server.publication import drift
 
     name = facts.config.publication
     if not facts.tables:

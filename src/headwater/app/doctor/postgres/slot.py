@@ -10,7 +10,7 @@ from headwater.errors import HeadwaterError
 
 if TYPE_CHECKING:
     from headwater.app.doctor.postgres.facts import PostgresFacts
-    from headwater.source.postgres.slot import SlotFacts
+    from headwater.source.postgres.server.slot import SlotFacts
 
 _WARN_AT = 0.5
 _FAIL_AT = 0.8
@@ -48,8 +48,8 @@ def _absent(facts: PostgresFacts) -> list[Finding]:
 
 
 def _state(facts: PostgresFacts, slot: SlotFacts) -> Finding:
-    from headwater.source.postgres.server import check_identity
-    from headwater.source.postgres.slot import check_slot
+    from headwater.source.postgres.server.facts import check_identity
+    from headwater.source.postgres.server.slot import check_slot
 
     resume = facts.resume
     drop = f"headwater slots drop FILE {slot.name}"

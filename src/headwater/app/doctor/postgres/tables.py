@@ -11,7 +11,7 @@ from headwater.app.finding import Finding
 if TYPE_CHECKING:
     from headwater.app.doctor.postgres.facts import PostgresFacts
     from headwater.event import TableId
-    from headwater.source.postgres.catalog import TableFacts
+    from headwater.source.postgres.server.catalog import TableFacts
 
 _WIDE_COLUMNS = 30
 

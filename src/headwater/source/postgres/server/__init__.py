@@ -1,0 +1,9 @@
+"""The server's side of capture: reached, described, made ready and looked after.
+
+connect, refusal        connections with pinned settings, and why one was refused
+facts                   what the server is: version, identity, history, limits
+catalog, typecatalog    its tables and its types
+publication, slot       the server's record of what is captured and how far it was confirmed
+install                 what `headwater setup postgres` puts there and takes away
+watch                   looking after the slot while capture runs
+"""

@@ -1,0 +1,116 @@
+"""Chunks of a table: ranges of its pages, which need no key and no index to be read in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import psycopg
+import pyarrow as pa
+
+from headwater.event import TableId
+from headwater.source.postgres.decode.copytext import split_copy
+from headwater.source.postgres.decode.render import Renderer, join_rows
+from headwater.source.postgres.names import quote, quote_table
+from headwater.source.postgres.place import PendingTable
+from headwater.source.postgres.shapes import Captured
+from headwater.source.postgres.tables.copying import copy_out
+
+_ROWS_PER_PAGE_UNKNOWN = 50
+# The catalog is read as the transaction sees it; pg_relation_filenode tells what is there now.
+_STORED = """
+SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.reltuples::bigint,
+       pg_relation_size(c.oid) / current_setting('block_size')::int,
+       pg_relation_filenode(c.oid)::bigint, c.relfilenode::bigint
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = ANY(%s) ORDER BY c.oid
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """Where rows lie: an ordinary table, or one partition of a partitioned one.
+
+    `filenode` names its file; another one means that it was rebuilt. `rebuilt`: since the
+    transaction's snapshot, which therefore cannot see its rows.
+    """
+
+    oid: int
+    table: TableId
+    rows_total: int | None
+    pages: int
+    filenode: int
+    rebuilt: bool
+
+
+def stored_tables(connection: psycopg.Connection, oids: Sequence[int]) -> tuple[Stored, ...]:
+    """The stored tables among these that exist."""
+    return tuple(
+        Stored(oid, TableId(schema, name), None if rows < 0 else rows, pages, now, now != then)
+        for oid, schema, name, rows, pages, now, then in connection.execute(_STORED, (list(oids),))
+        if now is not None
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A stored table and how its rows are read."""
+
+    stored: Stored
+    captured: Captured
+    renderers: tuple[Renderer, ...]
+
+    @property
+    def oid(self) -> int:
+        """The stored table's number."""
+        return self.stored.oid
+
+    def pages_of(self, rows: int) -> int:
+        """How many pages hold about so many rows."""
+        per_page = _ROWS_PER_PAGE_UNKNOWN
+        if self.stored.rows_total and self.stored.pages:
+            per_page = max(1, self.stored.rows_total // self.stored.pages)
+        return max(1, rows // per_page)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Pages [first, end) of a unit; an `end` of None has no upper bound: a table grows."""
+
+    unit: Unit
+    first: int
+    end: int | None
+    condition: str | None = None
+
+    def after(self, table: PendingTable, rows: int) -> PendingTable | None:
+        """Where the chunk leaves its table; None if that was the end of it."""
+        if self.end is None:
+            return None
+        return replace(table, next_page=self.end, rows_done=table.rows_done + rows)
+
+
+def plan(unit: Unit, next_page: int, rows_per_chunk: int) -> Iterator[Chunk]:
+    """The chunks of a unit from a page on."""
+    step = unit.pages_of(rows_per_chunk)
+    first = next_page
+    while first + step < unit.stored.pages:
+        yield Chunk(unit, first, first + step)
+        first += step
+    yield Chunk(unit, first, None)
+
+
+def read_images(connection: psycopg.Connection, chunk: Chunk) -> pa.Array:
+    """The row images of a chunk as the connection's transaction sees them."""
+    unit = chunk.unit
+    names = [column.name for column in unit.captured.schema.columns]
+    conditions = [f"ctid >= '({chunk.first},0)'"]
+    if chunk.end is not None:
+        conditions.append(f"ctid < '({chunk.end},0)'")
+    if chunk.condition:
+        conditions.append(f"({chunk.condition})")
+    query = (
+        f"SELECT {', '.join(map(quote, names))} FROM ONLY {quote_table(unit.stored.table)}"
+        f" WHERE {' AND '.join(conditions)}"
+    )
+    columns = split_copy(copy_out(connection, query), len(names))
+    literals = [render(column) for render, column in zip(unit.renderers, columns, strict=True)]
+    return join_rows(names, literals)
