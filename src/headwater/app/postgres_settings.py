@@ -28,8 +28,10 @@ def driver() -> Iterator[None]:
 
 def postgres_config(url: SourceUrl, options: SourceOptions) -> PostgresSourceConfig:
     """What the source is told. The name of a pipeline without one is its database's."""
+    from headwater.contract import OnGap
+
     with driver():
-        from headwater.source.postgres import OnGap, PostgresSourceConfig
+        from headwater.source.postgres import PostgresSourceConfig
     if url.server is None:
         raise ConfigError(
             "source-unknown",

@@ -87,7 +87,8 @@ def _find(known: Mapping[str, _T], name: str, code: str, noun: str) -> _T:
 
 
 def _sqlite(url: SourceUrl, options: SourceOptions) -> Source:
-    from headwater.source.sqlite import OnGap, SqliteSource, SqliteSourceConfig
+    from headwater.contract import OnGap
+    from headwater.source.sqlite import SqliteSource, SqliteSourceConfig
 
     if url.path is None:
         raise ConfigError("source-unknown", "a SQLite URL names a file", where=str(url))

@@ -1,13 +1,8 @@
-"""Table patterns against the tables that there are: a pattern that matches nothing is a mistake.
-
-A pattern with a dot is compared with `schema.table`, one without with the table's name in any
-schema; both without regard to case, as sources compare them.
-"""
+"""Table patterns against the tables that there are: a pattern that matches nothing is a mistake."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from fnmatch import fnmatchcase
 
 from headwater.app.suggest import closest
 from headwater.errors import ConfigError
@@ -20,10 +15,10 @@ def choose_tables(
     """The known tables that match a pattern and no exclusion, in their own order."""
     tables = list(known)
     for pattern in patterns:
-        if not any(_matches(table, [pattern]) for table in tables):
+        if not any(table.matches([pattern]) for table in tables):
             raise _unmatched(pattern, tables, where)
     return tuple(
-        table for table in tables if _matches(table, patterns) and not _matches(table, exclude)
+        table for table in tables if table.matches(patterns) and not table.matches(exclude)
     )
 
 
@@ -32,15 +27,8 @@ def require_names(patterns: Sequence[str], known: Iterable[TableId], where: str 
     tables = list(known)
     for pattern in patterns:
         plain = not set(pattern) & set("*?[")
-        if plain and not any(_matches(table, [pattern]) for table in tables):
+        if plain and not any(table.matches([pattern]) for table in tables):
             raise _unmatched(pattern, tables, where)
-
-
-def _matches(table: TableId, patterns: Sequence[str]) -> bool:
-    full, bare = str(table).lower(), table.name.lower()
-    return any(
-        fnmatchcase(full if "." in pattern else bare, pattern.lower()) for pattern in patterns
-    )
 
 
 def _unmatched(pattern: str, tables: list[TableId], where: str) -> ConfigError:

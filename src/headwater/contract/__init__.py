@@ -23,6 +23,7 @@ from headwater.contract.observe import Clock, Metrics
 from headwater.contract.sink import Sink, WriteStatus
 from headwater.contract.source import (
     Measured,
+    OnGap,
     Phase,
     SnapshotProgress,
     Source,
@@ -41,6 +42,7 @@ __all__ = [
     "LogWriter",
     "Measured",
     "Metrics",
+    "OnGap",
     "Phase",
     "SchemaHistory",
     "SegmentInfo",

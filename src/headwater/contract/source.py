@@ -52,6 +52,14 @@ class SourceBatch:
     progress: SnapshotProgress | None = None
 
 
+class OnGap(Enum):
+    """What to do when changes are known to be missing (INV-9)."""
+
+    HALT = "halt"
+    RESNAPSHOT = "resnapshot"
+    ACCEPT = "accept"
+
+
 class Source(Protocol):
     """Captures committed changes. Single-threaded: one loop calls it.
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any
 
 from headwater.event.types import LogicalType
@@ -20,6 +21,14 @@ class TableId:
 
     def __str__(self) -> str:
         return f"{self.schema}.{self.name}" if self.schema else self.name
+
+    def matches(self, globs: Iterable[str]) -> bool:
+        """Whether one of the globs means this table, without regard to case.
+
+        A glob with a dot is compared with `schema.table`, one without with the name in any schema.
+        """
+        full, bare = str(self).lower(), self.name.lower()
+        return any(fnmatchcase(full if "." in glob else bare, glob.lower()) for glob in globs)
 
 
 @dataclass(frozen=True, slots=True)

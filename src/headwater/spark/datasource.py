@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import Any, Protocol
 
 import pyarrow as pa
@@ -35,6 +34,7 @@ from pyspark.sql.types import StructType
 
 from headwater.contract import Cursor, LogReader, SegmentInfo
 from headwater.errors import ConfigError, GapError
+from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark.frame import SPARK_DDL, to_spark
 
@@ -149,10 +149,8 @@ class _RangeReader:
         return rows.filter(pc.is_in(full, pa.array(wanted, pa.string())))
 
     def _wants(self, full: str) -> bool:
-        """Globs are matched against `table` and against `schema.table`, without case."""
-        names = (full.partition(".")[2].lower(), full.removeprefix(".").lower())
-        globs = tuple(glob.lower() for glob in self._options.tables)
-        return any(fnmatchcase(name, glob) for name in names for glob in globs)
+        schema, _, name = full.partition(".")
+        return TableId(schema or None, name).matches(self._options.tables)
 
 
 def _share(runs: tuple[SegmentInfo, ...], after: int, until: int, parts: int) -> list[Range]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 
 import numpy as np
 import pyarrow as pa
@@ -15,8 +14,8 @@ from headwater.event import EventBatch, TableId
 class KeepTables:
     """Keeps events of tables that match one of `keep` and none of `drop`.
 
-    Globs are matched against `table` and against `schema.table`, with case. Names are judged once
-    per distinct table, never per event.
+    Globs mean what `TableId.matches` says. Names are judged once per distinct table, never per
+    event.
     """
 
     keep: tuple[str, ...] = ("*",)
@@ -41,9 +40,4 @@ class KeepTables:
 
     def wants(self, table: TableId) -> bool:
         """Whether events of this table are kept."""
-        names = {table.name, str(table)}
-        return _any_match(names, self.keep) and not _any_match(names, self.drop)
-
-
-def _any_match(names: set[str], patterns: tuple[str, ...]) -> bool:
-    return any(fnmatchcase(name, pattern) for name in names for pattern in patterns)
+        return table.matches(self.keep) and not table.matches(self.drop)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from headwater.contract import OnGap
 from headwater.errors import GapError, TransientError
-from headwater.source.postgres import OnGap
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
 from tests.integration.postgres.capturing import capturing, publish, replay

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from headwater.contract import SourceBatch
+from headwater.contract import OnGap, SourceBatch
 from headwater.errors import ConfigError, GapError, HeadwaterError
 from headwater.event import Event, Operation, validate
-from headwater.source.sqlite import OnGap, SqliteSource, SqliteSourceConfig
+from headwater.source.sqlite import SqliteSource, SqliteSourceConfig
 from tests.shop import Shop, open_shop
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
+import pytest
+
 from headwater.event import Column, ForeignKey, LogicalType, TableId, TableSchema
 
 ORDERS = TableSchema(
@@ -54,3 +56,25 @@ def test_column_is_found_by_name() -> None:
 def test_table_id_prints_its_schema_when_it_has_one() -> None:
     assert str(TableId("main", "orders")) == "main.orders"
     assert str(TableId(None, "orders")) == "orders"
+
+
+@pytest.mark.parametrize(
+    ("schema", "name", "globs", "expected"),
+    [
+        ("shop", "orders", ("orders",), True),
+        ("shop", "Orders", ("ORDERS",), True),
+        ("Shop", "orders", ("shop.OR*",), True),
+        ("hr", "orders", ("shop.orders",), False),
+        # Without a dot only the name counts, or the schema's own name would choose its tables.
+        ("shop", "people", ("shop*",), False),
+        (None, "orders", ("ord?rs",), True),
+        (None, "orders", ("shop.orders",), False),
+        (None, "order.lines", ("order.lines",), True),
+        ("shop", "orders", ("people", "*.orders"), True),
+        ("shop", "orders", (), False),
+    ],
+)
+def test_table_matches_by_name_or_by_schema_and_name_when_compared_with_globs(
+    schema: str | None, name: str, globs: tuple[str, ...], *, expected: bool
+) -> None:
+    assert TableId(schema, name).matches(globs) is expected

@@ -30,8 +30,8 @@ _TABLES: list[tuple[str | None, str]] = [
     ("keep", "drop", "kept"),
     [
         (("*",), (), [1, 2, 3, 4, 5]),
-        (("orders",), (), [1, 3]),
-        (("order*",), (), [1, 2, 3]),
+        (("orders",), (), [1, 3, 5]),
+        (("order*",), (), [1, 2, 3, 5]),
         (("sales.*",), (), [3]),
         (("*",), ("hr.*", "order_?ines"), [1, 3, 5]),
         (("nothing",), (), []),
@@ -58,6 +58,6 @@ def test_keep_tables_accepts_an_empty_batch_when_there_is_nothing_to_choose() ->
 def test_chain_applies_in_order_and_pickles_when_built_from_parts() -> None:
     chain = Chain((KeepTables(("order*",)), KeepTables(("*",), ("sales.*",))))
     copy = pickle.loads(pickle.dumps(chain))
-    assert copy(_batch(*_TABLES)).column("sequence_number").to_pylist() == [1, 2]
+    assert copy(_batch(*_TABLES)).column("sequence_number").to_pylist() == [1, 2, 5]
     batch = _batch(*_TABLES)
     assert Chain()(batch) is batch

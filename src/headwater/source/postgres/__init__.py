@@ -15,7 +15,7 @@ write-ahead log is a gap, never silence).
 May import: contract, event, errors, failpoint, secret, and psycopg.
 """
 
-from headwater.source.postgres.config import OnGap, PostgresSourceConfig
+from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.source import PostgresSource
 
-__all__ = ["OnGap", "PostgresSource", "PostgresSourceConfig"]
+__all__ = ["PostgresSource", "PostgresSourceConfig"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
 
+from headwater.contract import OnGap
 from headwater.errors import ConfigError
 from headwater.event import TableId
 from headwater.secret import Secret
@@ -15,21 +15,13 @@ from headwater.secret import Secret
 _NAME = re.compile(r"[a-z0-9_]{1,63}")
 
 
-class OnGap(Enum):
-    """What to do when changes are known to be missing (INV-9)."""
-
-    HALT = "halt"
-    RESNAPSHOT = "resnapshot"
-    ACCEPT = "accept"
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresSourceConfig:
     """A database and what to capture of it.
 
     `dsn` is a libpq connection string or URI; whatever it leaves out comes from libpq's own
-    environment variables and files. Table globs are `schema.table`, compared without case; a glob
-    without a dot means any schema. Column globs are `schema.table.column` or `table.column`.
+    environment variables and files. Table globs mean what `TableId.matches`
+    says. Column globs are `schema.table.column` or `table.column`.
     """
 
     dsn: Secret
@@ -63,19 +55,12 @@ class PostgresSourceConfig:
 
     def wants(self, table: TableId) -> bool:
         """Whether the table is to be captured."""
-        return _any(self.tables, table) and not _any(self.exclude, table)
+        return table.matches(self.tables) and not table.matches(self.exclude)
 
     def wants_column(self, table: TableId, column: str) -> bool:
         """Whether the column is to be captured."""
         kept = not self.columns or _any_column(self.columns, table, column)
         return kept and not _any_column(self.exclude_columns, table, column)
-
-
-def _any(patterns: tuple[str, ...], table: TableId) -> bool:
-    full, bare = str(table).lower(), table.name.lower()
-    return any(
-        fnmatchcase(full if "." in pattern else bare, pattern.lower()) for pattern in patterns
-    )
 
 
 def _any_column(patterns: tuple[str, ...], table: TableId, column: str) -> bool:

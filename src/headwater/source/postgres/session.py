@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 
 import psycopg
 
-from headwater.contract import SourceBatch
+from headwater.contract import OnGap, SourceBatch
 from headwater.errors import ConfigError, GapError
 from headwater.event import EventBatch, event_ids
 from headwater.failpoint import failpoint
-from headwater.source.postgres.config import OnGap, PostgresSourceConfig
+from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.decode.pgoutput import Relation, RelationColumn
 from headwater.source.postgres.events import with_columns
 from headwater.source.postgres.place import PendingTable, Place

@@ -19,7 +19,7 @@ Holds INV-9: a rebuilt table or a lost trigger is drift with broken trust, never
 May import: contract, event, errors, failpoint and the standard library's sqlite3.
 """
 
-from headwater.source.sqlite.config import OnGap, SqliteSourceConfig
+from headwater.source.sqlite.config import SqliteSourceConfig
 from headwater.source.sqlite.source import SqliteSource
 
-__all__ = ["OnGap", "SqliteSource", "SqliteSourceConfig"]
+__all__ = ["SqliteSource", "SqliteSourceConfig"]

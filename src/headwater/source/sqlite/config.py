@@ -3,17 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
-from fnmatch import fnmatchcase
 from pathlib import Path
 
-
-class OnGap(Enum):
-    """What to do when changes are known to be missing (INV-9)."""
-
-    HALT = "halt"
-    RESNAPSHOT = "resnapshot"
-    ACCEPT = "accept"
+from headwater.contract import OnGap
+from headwater.event import TableId
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,9 +25,5 @@ class SqliteSourceConfig:
 
     def wants(self, table: str) -> bool:
         """Whether the table is to be captured."""
-        name = table.lower()
-
-        def matches(patterns: tuple[str, ...]) -> bool:
-            return any(fnmatchcase(name, pattern.lower()) for pattern in patterns)
-
-        return matches(self.tables) and not matches(self.exclude)
+        named = TableId(None, table)
+        return named.matches(self.tables) and not named.matches(self.exclude)

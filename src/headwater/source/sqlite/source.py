@@ -8,6 +8,7 @@ from collections import deque
 from dataclasses import dataclass, replace
 
 from headwater.contract import (
+    OnGap,
     Phase,
     SnapshotProgress,
     SourceBatch,
@@ -19,7 +20,7 @@ from headwater.event import EventBatch, Position
 from headwater.failpoint import failpoint
 from headwater.source.sqlite import changes, notices
 from headwater.source.sqlite.catalog import Catalog, require_tables
-from headwater.source.sqlite.config import OnGap, SqliteSourceConfig
+from headwater.source.sqlite.config import SqliteSourceConfig
 from headwater.source.sqlite.connect import connect, snapshot, translated
 from headwater.source.sqlite.events import (
     SOURCE_NAME,
