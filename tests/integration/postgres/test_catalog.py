@@ -13,12 +13,12 @@ from headwater.event import ForeignKey, Kind, LogicalType, TableId
 from headwater.source.postgres.decode.types import TypeClass
 from headwater.source.postgres.server.catalog import (
     TableFacts,
-    Types,
     read_tables,
     require_tables,
-    table_schema,
 )
 from headwater.source.postgres.server.connect import connect
+from headwater.source.postgres.server.typecatalog import Types
+from headwater.source.postgres.shapes import Shapes
 from tests.fix_postgres import PostgresDatabase
 
 
@@ -244,7 +244,7 @@ def test_schema_leaves_generated_and_excluded_columns_out_but_keeps_the_whole_ke
                            PRIMARY KEY (secret_id, part))"""
     )
     (facts,) = read_tables(connection, config)
-    schema = table_schema(facts, facts.captured(config), Types(connection))
+    schema = Shapes(config, Types(connection), lambda _oid: None).of_table(facts).schema
     assert [column.name for column in schema.columns] == ["secret_id", "part", "price"]
     assert schema.primary_key == ("secret_id", "part")
     assert schema.columns[2].type == LogicalType(

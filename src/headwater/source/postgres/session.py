@@ -14,7 +14,6 @@ from headwater.errors import ConfigError, GapError
 from headwater.event import EventBatch, event_ids
 from headwater.failpoint import failpoint
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.decode.pgoutput import Relation, RelationColumn
 from headwater.source.postgres.events import with_columns
 from headwater.source.postgres.place import PendingTable, Place
 from headwater.source.postgres.server import publication, slot
@@ -28,13 +27,13 @@ from headwater.source.postgres.server.connect import (
 from headwater.source.postgres.server.facts import check_identity, check_server, read_server
 from headwater.source.postgres.server.typecatalog import Types
 from headwater.source.postgres.server.watch import Watch
-from headwater.source.postgres.shapes import Captured, Shapes
+from headwater.source.postgres.shapes import Shapes
 from headwater.source.postgres.stream import notices
 from headwater.source.postgres.stream.assemble import Assembler
 from headwater.source.postgres.stream.receive import Receiver
 from headwater.source.postgres.stream.running import Stream
 from headwater.source.postgres.stream.spool import Spool
-from headwater.source.postgres.tables.chunk import Stored, Unit, stored_tables
+from headwater.source.postgres.tables.chunk import Unit, stored_tables
 
 _LOG = logging.getLogger("headwater.source.postgres")
 _STREAMING_SINCE = 140000
@@ -120,7 +119,7 @@ class Session:
 
     def _restart(self, begin: Place) -> SourceBatch:
         """The tables start over: what consumers hold of them is replaced by what follows."""
-        captured = [self._captured(facts) for facts in self._tables]
+        captured = [self._shapes.of_table(facts) for facts in self._tables]
         now_ms = time.time_ns() // 1_000_000
         offsets = [f"restart:{now_ms:x}:{each.schema.table}" for each in captured]
         joined = EventBatch.concat([notices.truncate(each) for each in captured])
@@ -231,17 +230,11 @@ class Session:
         """The stored tables behind the captured ones, in the order in which they are read."""
         owners = {oid: facts for facts in self._tables for oid in facts.leaves or (facts.oid,)}
         found = {stored.oid: stored for stored in stored_tables(connection, list(owners))}
-        return tuple(self._unit(found[oid], facts) for oid, facts in owners.items() if oid in found)
-
-    def _unit(self, stored: Stored, facts: TableFacts) -> Unit:
-        captured = self._captured(facts)
-        shape = self._shapes.shape(self._relation(facts))
-        renderers = tuple(render for render in shape.renderers if render is not None)
-        return Unit(stored, captured, renderers)
-
-    def _captured(self, facts: TableFacts) -> Captured:
-        """How a table is captured, from facts that were just read."""
-        return self._shapes.captured(self._relation(facts), facts)
+        return tuple(
+            Unit.of(found[oid], facts, self._shapes)
+            for oid, facts in owners.items()
+            if oid in found
+        )
 
     def snapshot_text(self, connection: psycopg.Connection) -> str:
         """Which transactions the connection's snapshot sees."""
@@ -253,17 +246,6 @@ class Session:
         with translated(self.where):
             self._tables = read_tables(self._control, self.config)
         return next((facts for facts in self._tables if facts.oid == oid), None)
-
-    def _relation(self, facts: TableFacts) -> Relation:
-        """A table as the stream would describe it: so rows read and streamed have one schema."""
-        identity = set(facts.identity_columns)
-        columns = tuple(
-            RelationColumn(column.name, column.type_oid, column.typmod, column.name in identity)
-            for column in facts.columns
-            if not column.generated
-        )
-        table = facts.table
-        return Relation(facts.oid, table.schema or "", table.name, facts.identity, columns)
 
     def close(self) -> None:
         """Release everything. Safe to call twice."""

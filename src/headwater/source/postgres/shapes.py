@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from headwater.event import Column, TableId, TableSchema
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.decode.logical import logical_type
-from headwater.source.postgres.decode.pgoutput import Relation, Shape
+from headwater.source.postgres.decode.pgoutput import Relation, RelationColumn, Shape
 from headwater.source.postgres.decode.render import renderer
 from headwater.source.postgres.server.catalog import TableFacts
 from headwater.source.postgres.server.typecatalog import Types
@@ -49,6 +49,10 @@ class Shapes:
             )
         )
 
+    def of_table(self, facts: TableFacts) -> Captured:
+        """The schema of a table as the catalog describes it: that of its rows in the stream."""
+        return self.captured(relation_of(facts), facts)
+
     def captured(self, relation: Relation, facts: TableFacts | None = None) -> Captured:
         """The schema of a relation as the stream describes it.
 
@@ -88,6 +92,17 @@ class Shapes:
             primary_key=key,
             foreign_keys=() if facts is None else facts.foreign_keys,
         )
+
+
+def relation_of(facts: TableFacts) -> Relation:
+    """A table as the stream would describe it: so rows read and streamed have one schema."""
+    identity = set(facts.identity_columns)
+    columns = tuple(
+        RelationColumn(column.name, column.type_oid, column.typmod, column.name in identity)
+        for column in facts.columns
+        if not column.generated
+    )
+    return Relation(facts.oid, facts.table.schema or "", facts.table.name, facts.identity, columns)
 
 
 def _identity_key(relation: Relation) -> tuple[str, ...]:

@@ -18,13 +18,9 @@ from typing import Any
 import psycopg
 
 from headwater.errors import ConfigError
-from headwater.event import Column, ForeignKey, TableId, TableSchema
+from headwater.event import ForeignKey, TableId
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.decode.logical import logical_type
 from headwater.source.postgres.server.connect import translated
-from headwater.source.postgres.server.typecatalog import Types
-
-__all__ = ["ColumnFacts", "TableFacts", "Types", "read_tables", "require_tables", "table_schema"]
 
 # One statement, so that everything is from one moment even while tables are being altered.
 _QUERY = """
@@ -137,15 +133,6 @@ class TableFacts:
         """The columns that name a row in the stream: an identity index stands for the key."""
         return self.identity_columns if self.identity == "i" else self.primary_key
 
-    def captured(self, config: PostgresSourceConfig) -> tuple[ColumnFacts, ...]:
-        """The columns to capture. Key columns always are: part of a key is no key (INV-10)."""
-        return tuple(
-            column
-            for column in self.columns
-            if not column.generated
-            and (column.name in self.key or config.wants_column(self.table, column.name))
-        )
-
 
 def read_tables(
     connection: psycopg.Connection, config: PostgresSourceConfig
@@ -170,25 +157,6 @@ def require_tables(
         "postgres-no-table",
         f"no table matches {', '.join(config.tables)}; {known}",
         where="source.tables",
-    )
-
-
-def table_schema(facts: TableFacts, columns: tuple[ColumnFacts, ...], types: Types) -> TableSchema:
-    """The schema of a table of which these columns are captured."""
-    names = {column.name for column in columns}
-    return TableSchema(
-        table=facts.table,
-        columns=tuple(
-            Column(
-                name=column.name,
-                type=logical_type(types.type(column.type_oid), column.typmod),
-                nullable=column.nullable,
-                declared=column.declared,
-            )
-            for column in columns
-        ),
-        primary_key=facts.key if names.issuperset(facts.key) else (),
-        foreign_keys=facts.foreign_keys,
     )
 
 

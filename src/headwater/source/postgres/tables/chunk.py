@@ -13,7 +13,8 @@ from headwater.source.postgres.decode.copytext import split_copy
 from headwater.source.postgres.decode.render import Renderer, join_rows
 from headwater.source.postgres.names import quote, quote_table
 from headwater.source.postgres.place import PendingTable
-from headwater.source.postgres.shapes import Captured
+from headwater.source.postgres.server.catalog import TableFacts
+from headwater.source.postgres.shapes import Captured, Shapes, relation_of
 from headwater.source.postgres.tables.copying import copy_out
 
 _ROWS_PER_PAGE_UNKNOWN = 50
@@ -58,6 +59,13 @@ class Unit:
     stored: Stored
     captured: Captured
     renderers: tuple[Renderer, ...]
+
+    @classmethod
+    def of(cls, stored: Stored, facts: TableFacts, shapes: Shapes) -> Unit:
+        """A stored table whose rows belong to the captured one of these facts."""
+        captured = shapes.of_table(facts)
+        renderers = shapes.shape(relation_of(facts)).renderers
+        return cls(stored, captured, tuple(each for each in renderers if each is not None))
 
     @property
     def oid(self) -> int:

@@ -17,13 +17,12 @@ import pyarrow as pa
 
 from headwater.event import TableId
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.decode.render import renderer
 from headwater.source.postgres.lsn import format_lsn, parse_lsn
-from headwater.source.postgres.server.catalog import TableFacts, read_tables, table_schema
+from headwater.source.postgres.server.catalog import TableFacts, read_tables
 from headwater.source.postgres.server.connect import connect, place, translated
 from headwater.source.postgres.server.slot import read_slot
 from headwater.source.postgres.server.typecatalog import Types
-from headwater.source.postgres.shapes import Captured
+from headwater.source.postgres.shapes import Shapes
 from headwater.source.postgres.tables.chunk import Unit, plan, read_images, stored_tables
 from headwater.source.postgres.tables.watermark import Visibility
 
@@ -66,7 +65,7 @@ class MomentRows:
         self.moment = moment
         self._connection = connection
         self._config = config
-        self._types = Types(connection)
+        self._shapes = Shapes(config, Types(connection), lambda _oid: None)
         self._tables = {each.table: each for each in read_tables(connection, config)}
 
     def images(self, table: TableId) -> Iterator[pa.Array]:
@@ -80,12 +79,8 @@ class MomentRows:
                     yield read_images(self._connection, chunk)
 
     def _units(self, facts: TableFacts) -> Iterator[Unit]:
-        columns = facts.captured(self._config)
-        schema = table_schema(facts, columns, self._types)
-        captured = Captured(schema, schema.schema_id)
-        renderers = tuple(renderer(self._types.type(column.type_oid)) for column in columns)
         for stored in stored_tables(self._connection, facts.leaves):
-            yield Unit(stored, captured, renderers)
+            yield Unit.of(stored, facts, self._shapes)
 
 
 @contextmanager
