@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from headwater.contract import Phase
 from headwater.event import Operation
 from headwater.source.postgres.server.slot import list_slots
+from headwater.source.postgres.tables import chunk
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import Capture, capturing, ops, publish, replay
@@ -52,6 +54,23 @@ def test_rows_stand_once_in_the_order_of_tables_when_nothing_is_written(
     last = [event.snapshot.is_last_chunk for event in events if event.snapshot]
     assert last == sorted(last)
     assert last[-1]
+
+
+def test_chunks_are_small_when_large_values_lie_outside_of_the_pages(
+    postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(chunk, "_CHUNK_BYTES", 1024 * 1024)
+    postgres_database.sql("CREATE TABLE t (id int PRIMARY KEY, pad text, body text)")
+    postgres_database.sql(
+        "ALTER TABLE t ALTER body SET STORAGE EXTERNAL; INSERT INTO t SELECT i, repeat('x', 1800),"
+        f" repeat('y', 200000) FROM generate_series(1, {_ROWS}) i"
+    )
+    postgres_database.sql("ANALYZE t")
+    with capturing(publish(postgres_database)) as capture:
+        events = capture.until(_ROWS)
+    rows_of = Counter(event.snapshot.chunk_index for event in events if event.snapshot)
+    assert sum(rows_of.values()) == _ROWS
+    assert max(rows_of.values()) <= 8
 
 
 def test_stream_fits_on_when_rows_change_while_tables_are_read(

@@ -5,13 +5,16 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+import psycopg
 import pyarrow as pa
 import pytest
 
 from headwater.event import EventBatch, Position
 from headwater.source.postgres import PostgresSource
+from headwater.source.postgres.server.connect import connect
 from headwater.source.postgres.stream import copyboth, receive
 from headwater.source.postgres.stream.copyboth import LibraryStream, SocketStream
+from headwater.source.postgres.tables import copying
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import capturing, publish
@@ -59,3 +62,29 @@ def test_library_is_asked_when_the_connection_is_encrypted() -> None:
 
     assert isinstance(copyboth.copy_both(connection(True, "disable")), LibraryStream)
     assert isinstance(copyboth.copy_both(connection(False, "require")), LibraryStream)
+
+
+_COPIED = "SELECT g, repeat(E'tab\\tline\\n\\\\', g % 40), NULL FROM generate_series(1, 5000) g"
+
+
+def test_copied_rows_are_equal_when_read_by_the_library_and_from_the_socket(
+    postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with connect(postgres_database.config(), "test") as connection:
+        quick = bytes(copying.copy_out(connection, _COPIED))
+        monkeypatch.setattr(copying, "is_plain", lambda _: False)
+        assert bytes(copying.copy_out(connection, _COPIED)) == quick
+        assert quick.count(b"\n") == 5000
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_connection_goes_on_when_a_copy_was_refused(
+    postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, *, plain: bool
+) -> None:
+    monkeypatch.setattr(copying, "is_plain", lambda _: plain)
+    with connect(postgres_database.config(), "test") as connection:
+        for query in ("SELECT nothing", "SELECT 1 / (3000 - g) FROM generate_series(1, 5000) g"):
+            with pytest.raises(psycopg.Error):
+                copying.copy_out(connection, query)
+            assert connection.execute("SELECT 1").fetchone() == (1,)
+            assert bytes(copying.copy_out(connection, "SELECT 1 WHERE false")) == b""

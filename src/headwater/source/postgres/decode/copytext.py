@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from headwater.errors import CorruptionError
-from headwater.source.postgres.decode.spans import Flags, Places, content, gather, places
+from headwater.source.postgres.decode.spans import Block, Flags, Places, content, gather, places
 
 _TAB, _NEWLINE, _BACKSLASH = b"\t\n\\"
 _MEANING = np.zeros(256, dtype=np.uint8)  # the byte that an escape stands for; 0: no such escape
@@ -18,7 +18,7 @@ for _letter, _byte in zip(b"bfnrtv\\", b"\b\f\n\r\t\v\\", strict=True):
     _MEANING[_letter] = _byte
 
 
-def split_copy(data: bytes, columns: int) -> list[pa.Array]:
+def split_copy(data: Block, columns: int) -> list[pa.Array]:
     """The columns of whole lines of COPY output, as binary arrays; NULL is null."""
     raw = np.frombuffer(data, dtype=np.uint8)
     separators = np.flatnonzero((raw == _TAB) | (raw == _NEWLINE))
@@ -35,13 +35,13 @@ def split_copy(data: bytes, columns: int) -> list[pa.Array]:
     return [_column(data, starts[:, number], ends[:, number]) for number in range(columns)]
 
 
-def _column(data: bytes, starts: Places, ends: Places) -> pa.Array:
+def _column(data: Block, starts: Places, ends: Places) -> pa.Array:
     null = _nulls(data, starts, ends)
     values = gather(data, np.where(null, ends, starts), ends, ~null)
     return _unescaped(values)
 
 
-def _nulls(data: bytes, starts: Places, ends: Places) -> Flags:
+def _nulls(data: Block, starts: Places, ends: Places) -> Flags:
     raw = np.frombuffer(data, dtype=np.uint8)
     null: Flags = np.equal(ends - starts, 2)
     pairs = starts[null]
@@ -56,8 +56,10 @@ def _unescaped(values: pa.Array) -> pa.Array:
     if len(slashes) == 0:
         return values
     openers = _openers(slashes)
+    opens = np.zeros(len(raw), np.bool_)
+    opens[openers] = True
     offsets = places(values) - places(values)[0]
-    if np.isin(openers + 1, offsets).any():
+    if opens[offsets[offsets > 0] - 1].any():
         raise _malformed("a value ends within an escape")
     meaning = _MEANING[raw[openers + 1]]
     if not meaning.all():
@@ -69,7 +71,7 @@ def _unescaped(values: pa.Array) -> pa.Array:
     buffers = [
         validity,
         pa.py_buffer(shorter.astype(np.int32)),
-        pa.py_buffer(np.delete(plain, openers)),
+        pa.py_buffer(plain[~opens]),
     ]
     return pa.Array.from_buffers(pa.binary(), len(values), buffers)
 

@@ -13,9 +13,10 @@ import pyarrow as pa
 Bytes = npt.NDArray[np.uint8]
 Places = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
+Block = bytes | memoryview
 
 
-def gather(data: bytes, starts: Places, ends: Places, valid: Flags | None = None) -> pa.Array:
+def gather(data: Block, starts: Places, ends: Places, valid: Flags | None = None) -> pa.Array:
     """The slices `data[starts[i]:ends[i]]` as a binary array; those not valid are null.
 
     Slices must come in the order of the buffer and must not overlap. Then the buffer itself, cut at

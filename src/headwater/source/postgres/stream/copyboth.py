@@ -1,18 +1,13 @@
 """The stream's bytes as messages, in two ways with one face.
 
 `SocketStream` speaks the protocol on the connection's socket itself: one system call brings as much
-as has gathered, and a message costs two numbers. It needs a socket that is not encrypted by the
-client library. `LibraryStream` asks libpq for each message, which works everywhere and costs a
-block of memory and several calls per message.
-
-Connecting, TLS and passwords are libpq's business in both: a socket is taken over only when the
-connection stands and is idle, so that nothing of the stream can be in libpq's own buffer.
+as has gathered, and a message costs two numbers. It needs a plain socket. `LibraryStream` asks
+libpq for each message, which works everywhere and costs a block of memory and several calls per
+message.
 """
 
 from __future__ import annotations
 
-import select
-import socket
 import struct
 from typing import Protocol
 
@@ -23,6 +18,7 @@ from psycopg import errors, pq
 
 from headwater.errors import TransientError
 from headwater.source.postgres.decode.pgoutput.wire import malformed
+from headwater.source.postgres.server.plainsocket import HEAD, PlainSocket, is_plain, refusal
 
 Numbers = npt.NDArray[np.int64]
 Messages = tuple[bytes, Numbers, Numbers]
@@ -30,8 +26,7 @@ Messages = tuple[bytes, Numbers, Numbers]
 
 _READ_SIZE = 1024 * 1024
 _LONGEST = 1 << 30
-_SEND_PATIENCE_S = 10.0
-_HEAD = struct.Struct("!cI")
+_PATIENCE_S = 10.0
 _LENGTH = struct.Struct("!I")
 _COPY_DATA, _COPY_DONE, _ERROR, _COPY_BOTH = b"dcEW"
 
@@ -58,10 +53,8 @@ class CopyBoth(Protocol):
 
 def copy_both(connection: psycopg.Connection) -> CopyBoth:
     """The quicker way that the connection allows."""
-    encrypted = connection.info.get_parameters().get("gssencmode", "disable") != "disable"
-    if connection.pgconn.ssl_in_use or encrypted:
-        return LibraryStream(connection.pgconn)
-    return SocketStream(connection.pgconn)
+    stream = SocketStream if is_plain(connection) else LibraryStream
+    return stream(connection.pgconn)
 
 
 class LibraryStream:
@@ -115,7 +108,7 @@ class SocketStream:
     """Messages straight from the socket, as many at once as have gathered."""
 
     def __init__(self, pgconn: pq.abc.PGconn) -> None:
-        self._socket = socket.socket(fileno=socket.dup(pgconn.socket))
+        self._socket = PlainSocket(pgconn)
         self._data = bytearray(_READ_SIZE)
         self._filled = 0
         self._parsed = 0
@@ -124,10 +117,10 @@ class SocketStream:
 
     def begin(self, command: str) -> None:
         """Start the stream."""
-        self._write(b"Q", command.encode() + b"\0")
+        self._socket.send(b"Q", command.encode() + b"\0")
         while True:
             if not self._receive():
-                select.select([self._socket], [], [], _SEND_PATIENCE_S)
+                self._socket.wait(_PATIENCE_S)
             message = self._first()
             if message is None:
                 continue
@@ -135,14 +128,14 @@ class SocketStream:
             if tag == _COPY_BOTH:
                 return
             if tag == _ERROR:
-                raise _refusal(content)
+                raise refusal(content)
 
     def _first(self) -> tuple[int, bytes] | None:
         """The next message alone, if it is there whole."""
-        if self._filled - self._parsed < _HEAD.size:
+        if self._filled - self._parsed < HEAD.size:
             return None
         (length,) = _LENGTH.unpack_from(self._data, self._parsed + 1)
-        begin, end = self._parsed + _HEAD.size, self._parsed + 1 + length
+        begin, end = self._parsed + HEAD.size, self._parsed + 1 + length
         if end > self._filled:
             return None
         tag, content = self._data[self._parsed], bytes(self._data[begin:end])
@@ -161,15 +154,8 @@ class SocketStream:
     def _receive(self) -> int:
         if len(self._data) - self._filled < _READ_SIZE // 4:
             self._data += bytes(_READ_SIZE)
-        try:
-            with memoryview(self._data) as view:
-                count = self._socket.recv_into(view[self._filled :])
-        except BlockingIOError:
-            return 0
-        except OSError as exc:
-            raise TransientError("postgres-unreachable", f"the stream broke: {exc}") from exc
-        if count == 0:
-            raise TransientError("postgres-unreachable", "the server has closed the stream")
+        with memoryview(self._data) as view:
+            count = self._socket.receive_into(view[self._filled :])
         self._filled += count
         return count
 
@@ -196,7 +182,7 @@ class SocketStream:
     def _other(tag: int, content: bytes) -> None:
         """Notices and settings are passed over; an error or an end is raised."""
         if tag == _ERROR:
-            raise _refusal(content)
+            raise refusal(content)
         if tag == _COPY_DONE:
             raise TransientError("postgres-unreachable", "the server has ended the stream")
 
@@ -212,29 +198,4 @@ class SocketStream:
 
     def send(self, content: bytes) -> None:
         """Send one message."""
-        self._write(b"d", content)
-
-    def _write(self, tag: bytes, content: bytes) -> None:
-        left = memoryview(_HEAD.pack(tag, len(content) + 4) + content)
-        while left:
-            try:
-                left = left[self._socket.send(left) :]
-            except BlockingIOError:
-                _, ready, _ = select.select([], [self._socket], [], _SEND_PATIENCE_S)
-                if not ready:
-                    raise TransientError(
-                        "postgres-unreachable", "the server takes nothing any more"
-                    ) from None
-            except OSError as exc:
-                raise TransientError("postgres-unreachable", f"the stream broke: {exc}") from exc
-
-
-def _refusal(content: bytes) -> psycopg.Error:
-    """The server's error: fields of a letter and a text each, ended by a zero byte."""
-    fields = {part[:1]: part[1:].decode("utf-8", "replace") for part in content.split(b"\0")}
-    state = fields.get(b"C", "XX000")
-    try:
-        kind: type[psycopg.Error] = errors.lookup(state)
-    except KeyError:
-        kind = psycopg.OperationalError
-    return kind(fields.get(b"M", "the server gave no reason"))
+        self._socket.send(b"d", content)

@@ -18,10 +18,12 @@ from headwater.source.postgres.shapes import Captured, Shapes, relation_of
 from headwater.source.postgres.tables.copying import copy_out
 
 _ROWS_PER_PAGE_UNKNOWN = 50
+# As stored: large values lie outside of a table's pages, and compressed.
+_CHUNK_BYTES = 32 * 1024 * 1024
 # The catalog is read as the transaction sees it; pg_relation_filenode tells what is there now.
 _STORED = """
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.reltuples::bigint,
-       pg_relation_size(c.oid) / current_setting('block_size')::int,
+       pg_relation_size(c.oid) / current_setting('block_size')::int, pg_table_size(c.oid),
        pg_relation_filenode(c.oid)::bigint, c.relfilenode::bigint
 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.oid = ANY(%s) ORDER BY c.oid
 """
@@ -39,6 +41,7 @@ class Stored:
     table: TableId
     rows_total: int | None
     pages: int
+    size_bytes: int
     filenode: int
     rebuilt: bool
 
@@ -46,8 +49,12 @@ class Stored:
 def stored_tables(connection: psycopg.Connection, oids: Sequence[int]) -> tuple[Stored, ...]:
     """The stored tables among these that exist."""
     return tuple(
-        Stored(oid, TableId(schema, name), None if rows < 0 else rows, pages, now, now != then)
-        for oid, schema, name, rows, pages, now, then in connection.execute(_STORED, (list(oids),))
+        Stored(
+            oid, TableId(schema, name), None if rows < 0 else rows, pages, size, now, now != then
+        )
+        for oid, schema, name, rows, pages, size, now, then in connection.execute(
+            _STORED, (list(oids),)
+        )
         if now is not None
     )
 
@@ -73,11 +80,13 @@ class Unit:
         return self.stored.oid
 
     def pages_of(self, rows: int) -> int:
-        """How many pages hold about so many rows."""
+        """How many pages hold about so many rows, and no more than fits into memory."""
         per_page = _ROWS_PER_PAGE_UNKNOWN
-        if self.stored.rows_total and self.stored.pages:
-            per_page = max(1, self.stored.rows_total // self.stored.pages)
-        return max(1, rows // per_page)
+        stored = self.stored
+        if stored.rows_total and stored.pages:
+            per_page = max(1, stored.rows_total // stored.pages)
+        fitting = _CHUNK_BYTES * stored.pages // max(1, stored.size_bytes)
+        return max(1, min(rows // per_page, fitting or 1))
 
 
 @dataclass(frozen=True, slots=True)
