@@ -64,10 +64,15 @@ class Capture:
         return self.until(0)
 
     @property
+    def place(self) -> Place:
+        """The log's position spelled out."""
+        assert self.writer.position is not None
+        return Place.decode(self.writer.position)
+
+    @property
     def lsn(self) -> int:
         """Where the log's position stands."""
-        assert self.writer.position is not None
-        return Place.decode(self.writer.position).lsn
+        return self.place.lsn
 
 
 @contextmanager

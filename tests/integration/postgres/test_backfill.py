@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
+from threading import Thread
 from typing import Any
 
+import psycopg
 import pytest
 
 from headwater.contract import Phase
@@ -15,11 +17,14 @@ from headwater.source.postgres import PostgresSourceConfig
 from headwater.source.postgres.lsn import parse_lsn
 from headwater.source.postgres.tables.watermark import WaitingChunk, read_waiting
 from headwater.testing.memory import MemoryLog
-from tests.fix_postgres import PostgresDatabase
-from tests.integration.postgres.capturing import Rows, capturing, publish, replay
+from tests.fix_postgres import PostgresDatabase, PostgresServers
+from tests.integration.postgres.capturing import Rows, capturing, ops, publish, replay
 
 _ROWS = 40
 _COLUMNS = ("id", "pad", "n", "body")
+# As PostgreSQL is built, unless told otherwise.
+_PAGE, _PAGE_HEADER = 8192, 24
+_MESSAGE = 400
 _TABLE = "CREATE TABLE t (id int PRIMARY KEY, pad text, n int, body text)"
 # Long enough to be stored beside the row: the stream leaves it out where it did not change.
 _LONG = "(SELECT string_agg(md5((i * 1000 + j)::text), '') FROM generate_series(1, 100) j)"
@@ -52,6 +57,7 @@ def _differences(database: PostgresDatabase, rows: Rows) -> list[int]:
 def _settled(config: PostgresSourceConfig, log: MemoryLog, max_events: int = 100) -> Rows:
     with capturing(config, log) as capture:
         capture.until(0, max_events)
+        assert capture.place.snapshot is None, "rows are still owed"
         return replay(list(log.events()))
 
 
@@ -107,6 +113,71 @@ def test_long_values_arrive_when_every_owed_row_is_updated_just_after_it_was_rea
 
     monkeypatch.setattr("headwater.source.postgres.backfill.read_waiting", raced)
     assert _differences(postgres_database, _settled(config, log)) == []
+
+
+def _end_of_a_page(admin: psycopg.Connection) -> None:
+    """Fill the page of the server's log at which the next record would be written."""
+
+    def written() -> int:
+        row = admin.execute("SELECT (pg_current_wal_insert_lsn() - '0/0')::bigint").fetchone()
+        assert row is not None
+        return int(row[0])
+
+    overhead = 0
+    while (before := written()) % _PAGE != _PAGE_HEADER:
+        room = _PAGE - before % _PAGE
+        size = room - overhead if overhead and room > 2 * _MESSAGE else _MESSAGE
+        admin.execute("SELECT pg_logical_emit_message(false, 'fill', repeat('x', %s))", (size,))
+        if not overhead and room > 2 * _MESSAGE:
+            overhead = written() - before - size
+
+
+def test_owed_rows_come_when_the_servers_log_stands_at_the_end_of_a_page(
+    postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next record begins behind the new page's header, where no reader of the log gets yet."""
+    config, log = _interrupted(postgres_database)
+
+    def at_the_end(*given: Any) -> WaitingChunk:
+        if not ends:
+            _end_of_a_page(admin)
+        chunk = read_waiting(*given)
+        ends.append(chunk.until % _PAGE)
+        return chunk
+
+    ends: list[int] = []
+    monkeypatch.setattr("headwater.source.postgres.backfill.read_waiting", at_the_end)
+    with postgres_database.connect("postgres") as admin:
+        assert _differences(postgres_database, _settled(config, log)) == []
+    assert ends[0] == 0
+
+
+def test_owed_rows_wait_when_the_stream_is_ahead_of_what_others_see(
+    postgres_servers: PostgresServers,
+) -> None:
+    """A commit that waits for a standby is in the stream, and invisible to every snapshot."""
+    server = postgres_servers.start()
+    database = postgres_servers.database(server)
+    config, log = _interrupted(database)
+    server.sql("ALTER SYSTEM SET synchronous_standby_names = 'nobody'")
+    server.sql("SELECT pg_reload_conf()")
+    writer = Thread(target=database.sql, args=("UPDATE t SET n = n + 1",))
+    writer.start()
+    try:
+        with capturing(config, log) as capture:
+            while Operation.UPDATE not in ops(list(log.events())):
+                capture.step()
+            capture.step()  # a chunk that was read before the commit came is completed with it
+            head = log.head
+            for _ in range(3):
+                capture.step()
+            assert log.head == head
+            assert capture.place.snapshot is not None
+    finally:
+        server.sql("ALTER SYSTEM RESET synchronous_standby_names")
+        server.sql("SELECT pg_reload_conf()")
+        writer.join()
+    assert _differences(database, _settled(config, log)) == []
 
 
 def _vacuum(database: PostgresDatabase) -> None:

@@ -79,6 +79,8 @@ class Backfill:
             except (errors.UndefinedColumn, errors.UndefinedTable):
                 self._units.clear()  # it was altered since it was looked at
                 return self._begin_chunk(stream)
+        if stream.handed.unseen_by(Visibility.parse(waiting.seen)):
+            return False
         if table.filenode not in (None, waiting.filenode):
             # It was rebuilt: its rows lie in other pages now, with their old age.
             table = replace(table, next_page=0, rows_done=0, seen=None, rescan=False, filenode=None)
@@ -111,7 +113,7 @@ class Backfill:
         seen = table.seen or first_load
         keyed = bool(unit.captured.schema.primary_key)
         if table.rescan and seen is not None:
-            conditions.append(f"NOT {Visibility.parse(seen).sees_row()}")
+            conditions.append(Visibility.parse(seen).may_be_unseen())
             return Chunk(unit, 0, None, " AND ".join(conditions))
         if not keyed and seen is not None:
             conditions.append(Visibility.parse(seen).sees_row())

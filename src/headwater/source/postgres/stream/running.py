@@ -12,6 +12,7 @@ from headwater.failpoint import failpoint
 from headwater.source.postgres.place import Place
 from headwater.source.postgres.stream.assemble import Assembled, Assembler
 from headwater.source.postgres.stream.receive import Receiver
+from headwater.source.postgres.tables.handed import Handed
 from headwater.source.postgres.tables.watermark import WaitingChunk
 
 # Moving only the position costs a durable write: filtered changes need not pay it every time.
@@ -36,6 +37,7 @@ class Stream:
         self._head_lsn = head_lsn
         self._heard_at = time.monotonic()
         self.place = place
+        self.handed = Handed()
 
     def read(
         self, max_events: int, timeout_s: float, waiting: WaitingChunk | None
@@ -73,7 +75,9 @@ class Stream:
         return bool(self._head_lsn) and time.monotonic() - self._heard_at < _SILENCE_S
 
     def passed(self, lsn: int) -> bool:
-        """Whether every transaction that ends before `lsn` has been handed on."""
+        """Whether every transaction that ends before `lsn` has been handed on, and none in part."""
+        if self._in_pieces:
+            return False
         idle = self._assembler.between_transactions
         return self.place.lsn >= lsn or (idle and self._reached >= lsn)
 
@@ -87,8 +91,10 @@ class Stream:
             if len(events) == 0 and not self._in_pieces and not assembled.schemas:
                 return None
             self._in_pieces = False
-        if waiting is not None and len(events):
-            waiting.note(events)
+        if len(events):
+            self.handed.note(events)
+            if waiting is not None:
+                waiting.note(events)
         return self._handed(SourceBatch(events, self.place.encode(), assembled.schemas))
 
     def _position_alone(self) -> SourceBatch | None:

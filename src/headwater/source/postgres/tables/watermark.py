@@ -3,7 +3,8 @@
 A chunk shows the transactions that its snapshot sees. The stream delivers transactions in the order
 of their commits, which is nearly, not exactly, the order in which snapshots begin to see them. So a
 chunk waits until the stream has passed the position at which its snapshot was taken, and rows that
-a transaction unseen by it has changed meanwhile are not taken from it (see overlay).
+a transaction unseen by it has changed meanwhile are not taken from it (see overlay). A snapshot
+that does not see what the stream has handed on already is too old (see handed).
 """
 
 from __future__ import annotations
@@ -17,11 +18,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.event import EventBatch
-from headwater.source.postgres.lsn import parse_lsn
+from headwater.source.postgres.lsn import record_end
 from headwater.source.postgres.tables.chunk import Chunk, read_images
 from headwater.source.postgres.tables.overlay import Overlay
 
 _XIDS = 1 << 32
+_HERE = """
+SELECT pg_current_snapshot()::text,
+       (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
+             ELSE pg_current_wal_insert_lsn() END - '0/0')::bigint,
+       current_setting('wal_block_size')::int,
+       pg_size_bytes(current_setting('wal_segment_size')),
+       pg_relation_filenode(%s::oid)::bigint
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +54,14 @@ class Visibility:
         below = f"age(xmin) > age('{self.xmax % _XIDS}'::xid)"
         running = ",".join(str(xid) for xid in sorted(self.in_progress))
         return f"({older} OR ({below} AND xmin::text <> ALL ('{{{running}}}'::text[])))"
+
+    def may_be_unseen(self) -> str:
+        """A condition that every stored row fulfils which is not seen, and some others.
+
+        A row names the subtransaction that wrote it, a snapshot only whole transactions: so of rows
+        written since the oldest of these began none is sure.
+        """
+        return f"age(xmin) <= age('{self.xmin % _XIDS}'::xid)"
 
     def unseen(self, xids: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
         """Which of these transactions the snapshot does not see."""
@@ -86,18 +103,11 @@ def read_waiting(connection: psycopg.Connection, chunk: Chunk) -> WaitingChunk:
     """Read a chunk in a snapshot of its own."""
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
-        row = connection.execute(
-            "SELECT pg_current_snapshot()::text, pg_current_wal_insert_lsn()::text,"
-            " pg_relation_filenode(%s::oid)::bigint",
-            (chunk.unit.oid,),
-        ).fetchone()
+        row = connection.execute(_HERE, (chunk.unit.oid,)).fetchone()
         images = read_images(connection, chunk)
-    seen, lsn, filenode = row or ("0:0:", "0/0", None)
-    return WaitingChunk(
-        chunk,
-        images,
-        seen,
-        filenode,
-        parse_lsn(lsn),
-        Overlay(chunk.unit.captured.schema.primary_key),
-    )
+    if row is None:
+        raise AssertionError("a query without FROM gives one row")
+    seen, lsn, page_bytes, segment_bytes, filenode = row
+    until = record_end(lsn, page_bytes, segment_bytes)
+    overlay = Overlay(chunk.unit.captured.schema.primary_key)
+    return WaitingChunk(chunk, images, seen, filenode, until, overlay)
