@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from headwater.errors import ConfigError, GapError
+from headwater.source.postgres.config import Transport
 from headwater.source.postgres.server.connect import connect
 from headwater.source.postgres.server.facts import (
     ServerFacts,
@@ -17,9 +18,10 @@ from headwater.source.postgres.server.facts import (
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
 
 
-def _facts(database: PostgresDatabase) -> ServerFacts:
-    with connect(database.config(), "test") as connection:
-        return read_server(connection, database.config())
+def _facts(database: PostgresDatabase, transport: Transport = Transport.REPLICATION) -> ServerFacts:
+    config = database.config(transport=transport)
+    with connect(config, "test") as connection:
+        return read_server(connection, config)
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +57,11 @@ def test_identity_comes_over_replication_where_the_function_is_kept_from_the_rol
     postgres_database.sql(revoke, user="postgres")
     after = _facts(postgres_database)
     assert (after.system_identifier, after.timeline) == (before.system_identifier, before.timeline)
+    with pytest.raises(ConfigError, match="which server this is") as caught:
+        _facts(postgres_database, Transport.SQL)
+    assert caught.value.hint == 'GRANT EXECUTE ON FUNCTION pg_control_system() TO "capture"'
+    postgres_database.sql(caught.value.hint, user="postgres")
+    assert _facts(postgres_database, Transport.SQL).system_identifier == before.system_identifier
 
 
 def test_server_that_writes_too_little_is_refused(postgres_servers: PostgresServers) -> None:
@@ -99,10 +106,14 @@ def test_promoted_standby_goes_on_only_from_before_the_promotion(
     assert standby.in_recovery
     assert standby.system_identifier == before.system_identifier
     check_identity(standby, system=before.system_identifier, timeline=1, lsn=standby.wal_lsn + 1000)
+    with pytest.raises(ConfigError, match="a standby says") as caught:
+        _facts(database, Transport.SQL)
+    assert caught.value.code == "postgres-no-replication"
     own_server.sql("SELECT pg_promote()")
 
     facts = _facts(database)
     assert facts.timeline == 2
+    assert facts.switches is not None
     assert [timeline for timeline, _ in facts.switches] == [1]
     switch = dict(facts.switches)[1]
     system = facts.system_identifier
@@ -113,3 +124,17 @@ def test_promoted_standby_goes_on_only_from_before_the_promotion(
         check_identity(facts, system=system, timeline=1, lsn=switch + 1)
     with pytest.raises(GapError):
         check_identity(facts, system=system, timeline=3, lsn=before.wal_lsn)
+    _check_without_replication(database, facts)
+
+
+def _check_without_replication(database: PostgresDatabase, known: ServerFacts) -> None:
+    """What cannot be read is no reason to stop, until a checkpoint needs it."""
+    blind = _facts(database, Transport.SQL)
+    assert (blind.timeline, blind.switches) == (2, None)
+    check_identity(blind, system=known.system_identifier, timeline=2, lsn=blind.wal_lsn)
+    with pytest.raises(ConfigError, match="pg_read_file") as caught:
+        check_identity(blind, system=known.system_identifier, timeline=1, lsn=1)
+    assert caught.value.code == "postgres-privilege"
+    grant = "GRANT EXECUTE ON FUNCTION pg_read_file(text) TO capture"
+    database.sql(grant, user="postgres")
+    assert _facts(database, Transport.SQL).switches == known.switches

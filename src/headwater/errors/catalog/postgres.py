@@ -16,6 +16,11 @@ ENTRIES = section(
         "Check user, password or certificate, and that pg_hba.conf admits them to the database.",
     ),
     (
+        "postgres-no-replication",
+        "The PostgreSQL server, or a pooler before it, gives no replication connection.",
+        "Connect past the pooler, or give pg_hba.conf a replication line; or source.transport: sql",
+    ),
+    (
         "postgres-tls",
         "The encrypted connection to the PostgreSQL server could not be made.",
         "Check sslmode, sslrootcert, sslcert and sslkey in the source URL.",
@@ -94,6 +99,11 @@ ENTRIES = section(
         "postgres-publication",
         "The publication is missing or does not hold the chosen tables, and may not be changed.",
         "Run the SQL in the message as the tables' owner.",
+    ),
+    (
+        "postgres-publication-gone",
+        "The publication did not exist when changes were made: the server cannot send them.",
+        "Choose source.on_gap: resnapshot or accept, or begin with a new slot and log.path.",
     ),
     (
         "postgres-no-table",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from enum import Enum
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -13,6 +14,14 @@ from headwater.event import TableId
 from headwater.secret import Secret
 
 _NAME = re.compile(r"[a-z0-9_]{1,63}")
+
+
+class Transport(Enum):
+    """How the slot is read. AUTO: by SQL only where the server gives no replication connection."""
+
+    AUTO = "auto"
+    REPLICATION = "replication"
+    SQL = "sql"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +44,7 @@ class PostgresSourceConfig:
     on_gap: OnGap = OnGap.HALT
     create: bool = True
     failover: bool = True
+    transport: Transport = Transport.AUTO
     streaming: bool = True
     chunk_rows: int = 20_000
     snapshot_workers: int = 2

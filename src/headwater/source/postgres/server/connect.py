@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import psycopg
-from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from headwater.errors import (
@@ -23,6 +22,7 @@ from headwater.errors import (
     TransientError,
 )
 from headwater.source.postgres.config import PostgresSourceConfig
+from headwater.source.postgres.names import literal
 from headwater.source.postgres.server.refusal import refusal_code
 
 _PINNED = {
@@ -37,13 +37,17 @@ _PINNED = {
     "statement_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
 }
-# Unknown to older servers, where naming them at the start would end the connection.
+# Unknown to older servers, which would refuse to set them.
 _PINNED_SINCE = ((140000, "idle_session_timeout"), (170000, "transaction_timeout"))
 # Kerberos encryption is used where it is asked for; tried by itself it would cost a round trip.
 _TRANSPORT = {"gssencmode": "disable"}
 _TCP = {"keepalives": 1, "keepalives_idle": 30, "keepalives_interval": 10, "keepalives_count": 3}
 
 _REASON_TIMEOUT_S = 10.0
+
+# How a replication connection is refused where an ordinary one is not: by a server that has no
+# entry for it, and by poolers that do not know it. None of it passes.
+_NO_REPLICATION = frozenset({"0A000", "08P01", "28000"})
 
 # By SQLSTATE, then by its class (the first two characters).
 _KINDS: dict[str, tuple[type[HeadwaterError], str]] = {
@@ -75,6 +79,11 @@ def replication_connection(config: PostgresSourceConfig) -> psycopg.Connection:
     """A connection that takes replication commands beside plain SQL."""
     # Making a slot waits for transactions as it would for locks, however long they run.
     return _open(config, "stream", {"replication": "database"}, lock_timeout_ms=0)
+
+
+def unhurried_connection(config: PostgresSourceConfig) -> psycopg.Connection:
+    """An ordinary connection that makes and reads a slot: it waits as long as it takes."""
+    return _open(config, "stream", {}, lock_timeout_ms=0)
 
 
 def place(config: PostgresSourceConfig) -> str:
@@ -110,20 +119,20 @@ def _open(
         "connect_timeout": str(given.get("connect_timeout", config.connect_timeout_s)),
         "application_name": f"headwater-{purpose}",
         "client_encoding": "UTF8",
-        "options": f"{given.get('options', '')} {_pinned(lock_timeout_ms)}".strip(),
         **extra,
     }
     conninfo = make_conninfo("", **(given | ours))
     try:
         connection = psycopg.connect(conninfo, autocommit=True, prepare_threshold=None)
     except psycopg.Error as exc:
-        failure = _coded(exc, exc.sqlstate or _reason(exc, conninfo), where, "")
+        state = exc.sqlstate or _reason(exc, conninfo)
+        failure = _coded(exc, state, where, "")
+        if "replication" in extra and state in _NO_REPLICATION:
+            failure = ConfigError("postgres-no-replication", failure.message, where=where)
     else:
         try:
             with translated(where):
-                for since, name in _PINNED_SINCE:
-                    if connection.info.server_version >= since:
-                        connection.execute(f"SET {name} = 0")
+                _pin(connection, lock_timeout_ms)
         except HeadwaterError:
             connection.close()
             raise
@@ -154,15 +163,17 @@ def _parameters(config: PostgresSourceConfig) -> dict[str, str]:
             hint="Write postgresql://USER:PASSWORD@HOST:PORT/DATABASE; in USER and PASSWORD "
             "write @ as %40, / as %2F, : as %3A and % as %25.",
         )
-    if "options" not in given:
-        environment = {option.keyword: option.val for option in pq.Conninfo.get_defaults()}
-        given["options"] = (environment.get(b"options") or b"").decode()
     return given
 
 
-def _pinned(lock_timeout_ms: int) -> str:
-    settings = _PINNED | {"lock_timeout": str(lock_timeout_ms)}
-    return " ".join(f"-c {name}={value}" for name, value in settings.items())
+def _pin(connection: psycopg.Connection, lock_timeout_ms: int) -> None:
+    """In SQL and not in the connection's options: a pooler may drop those without a word."""
+    version = connection.info.server_version
+    newer = {name: "0" for since, name in _PINNED_SINCE if version >= since}
+    settings = _PINNED | newer | {"lock_timeout": str(lock_timeout_ms)}
+    # One message without parameters: a replication connection takes no other.
+    script = "; ".join(f"SET {name} = {literal(value)}" for name, value in settings.items())
+    connection.execute(script.encode())
 
 
 def _coded(exc: psycopg.Error, state: str | None, where: str, fix: str) -> HeadwaterError:

@@ -8,8 +8,9 @@ import psycopg
 from psycopg import errors
 
 from headwater.errors import ConfigError, GapError
-from headwater.source.postgres.config import PostgresSourceConfig
+from headwater.source.postgres.config import PostgresSourceConfig, Transport
 from headwater.source.postgres.lsn import format_lsn, parse_lsn
+from headwater.source.postgres.names import quote
 from headwater.source.postgres.server.connect import place, replication_connection, translated
 
 OLDEST_VERSION = 140000
@@ -34,18 +35,21 @@ FROM pg_control_system()
 """
 
 
+Switches = tuple[tuple[int, int], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class ServerFacts:
     """One server and the database that the connection is to.
 
     `max_slot_wal_keep_bytes` and `wal_sender_timeout_ms` are None where there is no limit.
-    `switches` says at which position each earlier timeline ended.
+    `switches` says at which position each earlier timeline ended; None if that could not be read.
     """
 
     version_num: int
     system_identifier: str
     timeline: int
-    switches: tuple[tuple[int, int], ...]
+    switches: Switches | None
     wal_level: str
     database: str
     database_oid: int
@@ -67,7 +71,7 @@ def read_server(connection: psycopg.Connection, config: PostgresSourceConfig) ->
             version_num=version,
             system_identifier=system,
             timeline=timeline,
-            switches=_switches(config, timeline) if timeline > 1 else (),
+            switches=_switches(connection, config, timeline) if timeline > 1 else (),
             wal_level=wal_level,
             database=database,
             database_oid=oid,
@@ -98,6 +102,13 @@ def check_identity(facts: ServerFacts, *, system: str, timeline: int, lsn: int) 
         if facts.in_recovery:
             return  # a standby that is behind catches up
     else:
+        if facts.switches is None:
+            raise ConfigError(
+                "postgres-privilege",
+                f"the checkpoint is on timeline {timeline}, the server on {facts.timeline}, and "
+                "without a replication connection its history cannot be read",
+                hint="GRANT EXECUTE ON FUNCTION pg_read_file(text) TO the capturing role",
+            )
         # A standby that was promoted goes on from where the old primary's log was cut.
         ends = dict(facts.switches)
         if timeline not in ends:
@@ -125,18 +136,54 @@ def _identity(
             row = None  # a managed server may keep the function to itself
         if row is not None:
             return row[0], row[1]
-    with replication_connection(config) as replication:
-        row = replication.execute("IDENTIFY_SYSTEM").fetchone()
+    row = _replicated(config, "IDENTIFY_SYSTEM")
     if row is None:
-        raise AssertionError("IDENTIFY_SYSTEM gives one row")
+        raise _nameless(connection, in_recovery=in_recovery)
     return str(row[0]), int(row[1])
 
 
-def _switches(config: PostgresSourceConfig, timeline: int) -> tuple[tuple[int, int], ...]:
+def _nameless(connection: psycopg.Connection, *, in_recovery: bool) -> ConfigError:
+    role = quote(connection.info.user)
+    if in_recovery:
+        return ConfigError(
+            "postgres-no-replication",
+            "a standby says which history it follows on a replication connection only",
+            hint="Admit one in pg_hba.conf, or connect to the primary: add "
+            "target_session_attrs=read-write to the source URL.",
+        )
+    return ConfigError(
+        "postgres-privilege",
+        "the role may not ask which server this is, and there is no replication connection",
+        hint=f"GRANT EXECUTE ON FUNCTION pg_control_system() TO {role}",
+    )
+
+
+def _switches(
+    connection: psycopg.Connection, config: PostgresSourceConfig, timeline: int
+) -> Switches | None:
     """The history file: each line is a timeline and the position where its successor began."""
-    with replication_connection(config) as replication:
-        row = replication.execute(f"TIMELINE_HISTORY {timeline}").fetchone()
+    row = _replicated(config, f"TIMELINE_HISTORY {timeline}")
+    if row is None:
+        try:
+            file = f"pg_wal/{timeline:08X}.history"
+            row = connection.execute("SELECT '', pg_read_file(%s)", (file,)).fetchone()
+        except (errors.InsufficientPrivilege, errors.UndefinedFile):
+            return None
     content = row[1] if row is not None else b""
     text = content.decode() if isinstance(content, bytes) else content
     lines = (line.split() for line in text.splitlines() if line.strip()[:1].isdigit())
     return tuple((int(parts[0]), parse_lsn(parts[1])) for parts in lines)
+
+
+def _replicated(config: PostgresSourceConfig, command: str) -> psycopg.rows.TupleRow | None:
+    """A replication command's row; None where there may be no replication connection."""
+    if config.transport is Transport.SQL:
+        return None
+    try:
+        replication = replication_connection(config)
+    except ConfigError as error:
+        if config.transport is Transport.AUTO and error.code == "postgres-no-replication":
+            return None
+        raise
+    with replication:
+        return replication.execute(command.encode()).fetchone()

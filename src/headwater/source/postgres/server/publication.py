@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import psycopg
 from psycopg import errors
 
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, GapError
 from headwater.event import TableId
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.names import quote, quote_table
@@ -140,6 +140,11 @@ def ensure(
         except errors.InsufficientPrivilege as exc:
             raise _forbidden(config, script, str(exc.diag.message_primary)) from exc
     return statements
+
+
+def gone(exc: psycopg.Error, name: str) -> GapError:
+    """The server found no publication for a change: it looks it up as it was at that time."""
+    return GapError("postgres-publication-gone", str(exc).strip(), where=name)
 
 
 def drop(connection: psycopg.Connection, name: str) -> None:

@@ -94,6 +94,25 @@ def create_slot(
     return CreatedSlot(parse_lsn(row[1]), row[2])
 
 
+def create_slot_by_sql(
+    connection: psycopg.Connection, config: PostgresSourceConfig, version: int
+) -> int:
+    """Create the slot where there is no replication connection; no snapshot comes with it.
+
+    Returns the position whose later changes are sent. It waits for transactions, too.
+    """
+    arguments = [literal(config.slot), literal(PLUGIN)]
+    on_standby = connection.info.parameter_status("in_hot_standby") == "on"
+    if config.failover and version >= _FAILOVER_SINCE and not on_standby:
+        arguments.append("failover => true")
+    command = f"SELECT lsn::text FROM pg_create_logical_replication_slot({', '.join(arguments)})"
+    with translated(config.slot, _may_replicate(connection)):
+        row = connection.execute(command.encode()).fetchone()
+    if row is None:
+        raise AssertionError("pg_create_logical_replication_slot gives one row")
+    return parse_lsn(row[0])
+
+
 def drop_slot(connection: psycopg.Connection, name: str) -> bool:
     """Drop the slot; whether there was one."""
     with translated(name, _may_replicate(connection)):

@@ -12,16 +12,19 @@ import select
 import socket
 import struct
 import time
+from collections.abc import Mapping
 from threading import Event, Thread
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import psycopg
+from psycopg import errors
 
-from headwater.errors import TransientError
+from headwater.errors import GapError, TransientError
 from headwater.failpoint import failpoint
 from headwater.source.postgres.lsn import format_lsn
+from headwater.source.postgres.server import publication
 from headwater.source.postgres.server.connect import translated
 from headwater.source.postgres.stream.copyboth import copy_both
 from headwater.source.postgres.stream.mailbox import GULP_MESSAGES, Gulp, Mailbox
@@ -76,19 +79,24 @@ class Receiver:
         self._received = 0
         self._confirmed = 0
         self._asking = False
+        self._publication = ""
         self._pace = _Pace()
         self._told = (0, 0)
         self._told_at = 0.0
         self._waker, self._woken = socket.socketpair()
         self._thread = Thread(target=self._run, name="headwater-postgres-receiver", daemon=True)
 
-    def start(self, slot: str, lsn: int, options: dict[str, str]) -> None:
+    def start(self, slot: str, lsn: int, options: Mapping[str, str]) -> None:
         """Begin streaming at `lsn`. The server itself never goes below what it has confirmed."""
         given = ", ".join(f"{name} '{value}'" for name, value in options.items())
         command = f'START_REPLICATION SLOT "{slot}" LOGICAL {format_lsn(lsn)} ({given})'
+        self._publication = options["publication_names"]
         self._widen()
-        with translated():
-            self._stream.begin(command)
+        with translated(slot):
+            try:
+                self._stream.begin(command)
+            except errors.UndefinedObject as exc:
+                raise GapError("postgres-slot-missing", str(exc).strip(), where=slot) from exc
         self._received = self._confirmed = lsn
         self._thread.start()
 
@@ -127,14 +135,20 @@ class Receiver:
     def _run(self) -> None:
         try:
             with translated():
-                while not self._stop.is_set():
-                    gulp = self._gather()
-                    if gulp is not None:
-                        self._put(gulp)
-                        failpoint("source.postgres.gulp_received")
-                self._tell(reply=False)
+                try:
+                    self._receive()
+                except errors.UndefinedObject as exc:
+                    raise publication.gone(exc, self._publication) from exc
         except BaseException as exc:  # noqa: BLE001 - handed to the thread that reads
             self._gulps.fail(exc)
+
+    def _receive(self) -> None:
+        while not self._stop.is_set():
+            gulp = self._gather()
+            if gulp is not None:
+                self._put(gulp)
+                failpoint("source.postgres.gulp_received")
+        self._tell(reply=False)
 
     def _gather(self) -> Gulp | None:
         """Messages until the head is reached or the gulp is full; waits for the first one."""
