@@ -254,6 +254,25 @@ def test_rebuilt_table_is_a_gap_and_an_added_column_is_not(shop: Shop) -> None:
     again.close()
 
 
+def test_altered_table_is_told_of_once_when_it_changed_while_nobody_captured(shop: Shop) -> None:
+    source = _source(shop)
+    source.open(None)
+    _, last = _all(source)
+    source.close()
+    shop.run("ALTER TABLE customers ADD COLUMN city TEXT", "UPDATE customers SET city = 'Cork'")
+    told: list[Event] = []
+    for _ in range(2):
+        again = _source(shop)
+        again.open(last.position)
+        events, last = _all(again)
+        again.close()
+        told += [event for event in events if event.op is Operation.SCHEMA_CHANGE]
+        shop.run("UPDATE customers SET city = 'Delft'")
+    assert len(told) == 1
+    columns = (told[0].after or {})["result_schema"]["columns"]
+    assert "city" in [column["name"] for column in columns]
+
+
 def test_table_created_later_is_captured_from_its_first_row(shop: Shop) -> None:
     source = _source(shop)
     source.open(None)

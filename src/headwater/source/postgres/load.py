@@ -33,7 +33,7 @@ class InitialLoad:
         except BaseException:
             self._snapshot.close()
             raise
-        self.place = replace(begin, snapshot=_owed(units, seen))
+        self.place = replace(begin, snapshot=_owed(units, seen)).marking(session.marks())
         self._batches: Iterator[SourceBatch] = iter(())
         self._snapshot.begin(_chunks(units, session.config.chunk_rows))
 

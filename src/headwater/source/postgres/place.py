@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -64,6 +64,7 @@ class Place:
 
     `decided` is True between the decision to use a slot and the first thing kept from it: a slot
     found then was made by us for nothing and is made anew. `accept`: without reading rows.
+    `shapes`: how tables were last described to the log, see `marks`.
     """
 
     system: str
@@ -73,6 +74,21 @@ class Place:
     decided: bool = False
     accept: bool = False
     snapshot: SnapshotPlace | None = None
+    shapes: str | None = None
+
+    def marks(self) -> dict[int, str]:
+        """A mark of the shape that the log knows of each table, by the table's number.
+
+        It stands in every position, so it is one short text that is spelled out only when a shape
+        changes.
+        """
+        pairs = (pair.split(":") for pair in (self.shapes or "").split())
+        return {int(oid, 16): mark for oid, mark in pairs}
+
+    def marking(self, marks: Mapping[int, str]) -> Place:
+        """With these marks and no others."""
+        text = " ".join(f"{oid:x}:{mark}" for oid, mark in sorted(marks.items()))
+        return replace(self, shapes=text or None)
 
     def owing(self, tables: Sequence[PendingTable]) -> Place:
         """With the rows of more tables owed."""

@@ -27,7 +27,7 @@ from headwater.source.postgres.server.connect import (
 from headwater.source.postgres.server.facts import check_identity, check_server, read_server
 from headwater.source.postgres.server.typecatalog import Types
 from headwater.source.postgres.server.watch import Watch
-from headwater.source.postgres.shapes import Shapes
+from headwater.source.postgres.shapes import Shapes, mark_of, relation_of
 from headwater.source.postgres.stream import notices
 from headwater.source.postgres.stream.assemble import Assembler
 from headwater.source.postgres.stream.receive import Receiver
@@ -81,7 +81,9 @@ class Session:
             except GapError as gap:
                 return self._after_gap(gap)
         failpoint("source.postgres.slot_checked")
-        return Opening(replace(resume, timeline=self._server.timeline))
+        here = {facts.oid for facts in self._tables}
+        marks = {oid: mark for oid, mark in resume.marks().items() if oid in here}
+        return Opening(replace(resume, timeline=self._server.timeline).marking(marks))
 
     def _first(self, found: slot.SlotFacts | None) -> Opening:
         """Nothing is in the log: say which slot it will be, before the slot is made.
@@ -166,7 +168,7 @@ class Session:
         self._replication = None
         self._receiver.start(self.config.slot, begin.lsn, self._options())
         failpoint("source.postgres.stream_started")
-        assembler = Assembler(self.uid, self._shapes, self._spool)
+        assembler = Assembler(self.uid, self._shapes, self._spool, begin.marks())
         return Stream(self._receiver, assembler, begin, self._server.wal_lsn)
 
     def _options(self) -> dict[str, str]:
@@ -225,6 +227,10 @@ class Session:
     def refresh_tables(self) -> None:
         """Ask the catalog anew: tables may have changed since the last look."""
         self._tables = read_tables(self._control, self.config)
+
+    def marks(self) -> dict[int, str]:
+        """Marks of how the tables look now."""
+        return {facts.oid: mark_of(relation_of(facts)) for facts in self._tables}
 
     def units(self, connection: psycopg.Connection) -> tuple[Unit, ...]:
         """The stored tables behind the captured ones, in the order in which they are read."""

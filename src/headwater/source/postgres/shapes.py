@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 from headwater.event import Column, TableId, TableSchema
 from headwater.source.postgres.config import PostgresSourceConfig
@@ -103,6 +105,16 @@ def relation_of(facts: TableFacts) -> Relation:
         if not column.generated
     )
     return Relation(facts.oid, facts.table.schema or "", facts.table.name, facts.identity, columns)
+
+
+def mark_of(relation: Relation) -> str:
+    """A mark of how the stream describes a table: another one means that its shape changed.
+
+    The catalog has no part in it, which may be ahead of the stream: so every replay of the stream
+    finds the same changes.
+    """
+    shape = (relation.schema, relation.name, [astuple(column) for column in relation.columns])
+    return hashlib.blake2b(json.dumps(shape).encode(), digest_size=4).hexdigest()
 
 
 def _identity_key(relation: Relation) -> tuple[str, ...]:

@@ -144,7 +144,8 @@ class PostgresSource:
         if seen.tables_changed and self._config.snapshot:
             fresh = session.new_tables()
             if fresh:
-                stream.place = stream.place.owing(fresh)
+                marks = session.marks() | stream.place.marks()
+                stream.place = stream.place.owing(fresh).marking(marks)
 
     def gauges(self) -> Mapping[str, float]:
         """How far the server is ahead, and how much log it keeps for us."""

@@ -31,6 +31,13 @@ def test_token_of_another_source_is_refused(token: dict[str, object]) -> None:
     assert caught.value.code == "position-invalid"
 
 
+def test_marks_of_shapes_read_back_and_replace_those_before() -> None:
+    marked = PLACE.marking({16_401: "0a1b2c3d", 7: "ffffffff"})
+    again = Place.decode(Position.decode(marked.encode().encode()))
+    assert again.marks() == {7: "ffffffff", 16_401: "0a1b2c3d"}
+    assert again.marking({}) == PLACE
+
+
 def test_snapshot_ends_when_its_last_table_is_done() -> None:
     snapshot = PLACE.snapshot
     assert snapshot is not None

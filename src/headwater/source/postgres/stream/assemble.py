@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
@@ -48,25 +49,27 @@ Numbers = npt.NDArray[np.int64]
 class Assembled:
     """Events in commit order. `lsn` is the end of the last transaction that ends with them.
 
-    None means that the events are a piece of a transaction that goes on.
+    None means that the events are a piece of a transaction that goes on. `marks` are those of the
+    shapes that the log knows with these events, and did not before.
     """
 
     events: EventBatch
     lsn: int | None
     schemas: tuple[TableSchema, ...]
+    marks: Mapping[int, str] = field(default_factory=dict)
 
 
 class Assembler:
     """Keeps what lasts from gulp to gulp: the open transaction, and those still in progress."""
 
-    def __init__(self, uid: str, shapes: Shapes, spool: Spool) -> None:
+    def __init__(self, uid: str, shapes: Shapes, spool: Spool, marks: Mapping[int, str]) -> None:
         self._uid = uid
         self._shapes = shapes
         self._spool = spool
         self._decoder = Decoder(shapes.shape)
         self._opened: OpenTransaction | None = None
         self._block: int | None = None
-        self._told = Told(shapes)
+        self._told = Told(shapes, marks)
         self._given: set[int] = set()
 
     @property
@@ -132,13 +135,30 @@ class Assembler:
         decoded = self._decoder.decode(buffer, starts, ends)
         captured = [self._shapes.captured(relation) for relation in decoded.relations]
         table = Table.of(self._opened, decoded.begins, decoded.commits)
-        records, place, numbered = self._records(decoded, captured, table)
+        told = list(self._told.notices(decoded.controls))
+        records, place, numbered = self._records(decoded, captured, told, table)
         self._opened = self._carry(decoded, table, place, numbered)
-        schemas = self._fresh(captured)
-        yield from _cut(records, place, table, schemas, max_events)
+        runs = _cut(records, place, table, self._fresh(captured), max_events)
+        yield from self._marking(runs, numbered, told)
+
+    def _marking(
+        self, runs: Iterator[Assembled], numbered: npt.NDArray[np.bool_], told: Sequence[Notice]
+    ) -> Iterator[Assembled]:
+        """A shape is known with the very run that tells of it: else a crash loses or doubles it."""
+        marks, begin = self._told.met(), 0
+        shapes = (notice.shape for notice in told if notice.shape is not None)
+        for run in runs:
+            end = begin + len(run.events)
+            noticed = islice(shapes, int(np.count_nonzero(~numbered[begin:end])))
+            yield replace(run, marks=marks | dict(noticed))
+            marks, begin = {}, end
 
     def _records(
-        self, decoded: Decoded, captured: Sequence[Captured], table: Table
+        self,
+        decoded: Decoded,
+        captured: Sequence[Captured],
+        told: Sequence[Notice],
+        table: Table,
     ) -> tuple[pa.RecordBatch, Numbers, npt.NDArray[np.bool_]]:
         """Events in order, the transaction of each, and whether a replay is sure to have it."""
         rows = decoded.rows
@@ -147,7 +167,6 @@ class Assembler:
         numbered = np.ones(len(place), np.bool_)
         numbers = table.numbers(place, numbered)
         records = row_events(self._uid, rows, captured, table, place, numbers)
-        told = list(self._told.notices(decoded.controls))
         if told:
             records, place, index, numbered = self._merged(records, rows.message, told, table)
         records = with_columns(records, {"transaction": transaction_column(table, place, index)})
@@ -161,14 +180,13 @@ class Assembler:
         every = np.concatenate((messages, [notice.message for notice in told]))
         order = np.argsort(every, kind="stable")
         numbered = np.ones(len(every), np.bool_)
-        numbered[len(messages) :] = [notice.numbered for notice in told]
+        numbered[len(messages) :] = [notice.shape is None for notice in told]
         numbered = numbered[order]
         joined = pa.concat_batches([records, *(notice.events.records for notice in told)])
         place = table.of_messages(every[order])
         offsets = offset_texts(table.commit_lsn, place, table.numbers(place, numbered))
-        offsets = pc.if_else(
-            pa.array(numbered), offsets, pc.binary_join_element_wise(offsets, "shape", ":")
-        )
+        suffixes = pa.array([""] * len(messages) + [notice.suffix for notice in told])
+        offsets = pc.binary_join_element_wise(offsets, suffixes.take(pa.array(order)), "")
         times = pa.array(table.commit_ms[place])
         columns = {
             "offset": offsets,

@@ -36,6 +36,7 @@ class Stream:
         self._handed_lsn = place.lsn
         self._head_lsn = head_lsn
         self._heard_at = time.monotonic()
+        self._marks: dict[int, str] = {}
         self.place = place
         self.handed = Handed()
 
@@ -83,10 +84,11 @@ class Stream:
 
     def _batch(self, assembled: Assembled, waiting: WaitingChunk | None) -> SourceBatch | None:
         events = assembled.events
+        self._marks.update(assembled.marks)
         if assembled.lsn is None:
             self._in_pieces = True
         else:
-            self.place = replace(self.place, lsn=max(self.place.lsn, assembled.lsn))
+            self.place = self._moved(assembled.lsn)
             # A position alone is not worth a durable write each time, unless it closes pieces.
             if len(events) == 0 and not self._in_pieces and not assembled.schemas:
                 return None
@@ -96,6 +98,13 @@ class Stream:
             if waiting is not None:
                 waiting.note(events)
         return self._handed(SourceBatch(events, self.place.encode(), assembled.schemas))
+
+    def _moved(self, lsn: int) -> Place:
+        """The place after a transaction, which knows the shapes that came with it."""
+        place, marks = self.place, self._marks
+        if marks:
+            place, self._marks = place.marking(place.marks() | marks), {}
+        return replace(place, lsn=max(place.lsn, lsn))
 
     def _position_alone(self) -> SourceBatch | None:
         """Tell how far the stream has come, when nothing captured has changed for a while."""

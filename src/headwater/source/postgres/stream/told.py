@@ -1,8 +1,13 @@
-"""Messages that are not about rows, as events: tables emptied, made, altered and dropped."""
+"""Messages that are not about rows, as events: tables emptied, made, altered and dropped.
+
+A table that was altered is noticed by the stream's next description of it, compared with the one
+that the log was last given. The position carries a mark of that, so it does not matter whether a
+capture was running, and a replay notices what the first reading noticed.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.event import EventBatch
@@ -13,7 +18,7 @@ from headwater.source.postgres.decode.pgoutput import (
     RelationSeen,
     Truncate,
 )
-from headwater.source.postgres.shapes import Shapes
+from headwater.source.postgres.shapes import Shapes, mark_of
 from headwater.source.postgres.stream import notices
 
 
@@ -21,21 +26,33 @@ from headwater.source.postgres.stream import notices
 class Notice:
     """One event and the message that it comes from.
 
-    A change of shape is noticed only by a process that saw the old one: such an event is not
-    `numbered`, so that the ids of the others are the same whether it is there or not (INV-8).
+    A change of shape is noticed only where the old one is known. So such an event is not numbered,
+    and the ids of the others are the same whether it is there or not (INV-8). It has a `shape`
+    instead: the table's number and the new mark.
     """
 
     message: int
     events: EventBatch
-    numbered: bool = True
+    shape: tuple[int, str] | None = None
+
+    @property
+    def suffix(self) -> str:
+        """What its offset has behind the number of the event that follows."""
+        return "" if self.shape is None else f":shape:{self.shape[0]}"
 
 
 class Told:
-    """Remembers how tables were described, to notice when that changes."""
+    """Remembers how tables were described to the log, to notice when that changes."""
 
-    def __init__(self, shapes: Shapes) -> None:
+    def __init__(self, shapes: Shapes, marks: Mapping[int, str]) -> None:
         self._shapes = shapes
-        self._known: dict[int, Relation] = {}
+        self._marks = dict(marks)
+        self._met: dict[int, str] = {}
+
+    def met(self) -> dict[int, str]:
+        """Marks of the tables that were described for the first time, since this was last asked."""
+        met, self._met = self._met, {}
+        return met
 
     def notices(self, controls: Sequence[Control]) -> Iterator[Notice]:
         """The events that these messages stand for."""
@@ -54,11 +71,14 @@ class Told:
                     pass
 
     def _described(self, message: int, relation: Relation) -> Iterator[Notice]:
-        known = self._known.get(relation.oid)
-        self._known[relation.oid] = relation
-        if known is not None and (known.name, known.columns) != (relation.name, relation.columns):
+        oid, mark = relation.oid, mark_of(relation)
+        known = self._marks.get(oid)
+        self._marks[oid] = mark
+        if known is None:
+            self._met[oid] = mark
+        elif known != mark:
             captured = self._shapes.captured(relation)
             event = notices.schema_change(
                 captured, relation.schema, relation.name, "ALTER_TABLE", ""
             )
-            yield Notice(message, event, numbered=False)
+            yield Notice(message, event, shape=(oid, mark))
