@@ -37,7 +37,7 @@ def is_whole(data: bytes | bytearray, size: int) -> bool:
 
     No text holds a zero byte and no message is that long, so nothing else reads like its end.
     """
-    return data[max(0, size - 6) : size - 1] == _READY
+    return size > len(_READY) and data[size - len(_READY) - 1 : size - 1] == _READY
 
 
 def read_answer(raw: Bytes) -> CopyAnswer:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import select
 import time
+from threading import local
 
 import numpy as np
 import psycopg
@@ -24,6 +25,17 @@ _READ_SIZE = 4 * 1024 * 1024
 _PAUSE_S = 0.001
 _BULK = 64 * 1024
 _MOST = 2**31 - 1
+_KEEP_SIZE = 4 * _READ_SIZE
+
+
+class _Kept(local):
+    """Each reading thread's buffer: fresh memory for each chunk costs more than filling it."""
+
+    def __init__(self) -> None:
+        self.buffer = bytearray(_READ_SIZE)
+
+
+_kept = _Kept()
 
 
 def copy_out(connection: psycopg.Connection, query: str) -> Block:
@@ -50,7 +62,7 @@ def _from_socket(pgconn: pq.abc.PGconn, command: bytes) -> Block:
 
 def _answer(socket: PlainSocket) -> memoryview:
     """Everything that the server says to one command."""
-    data, filled = bytearray(_READ_SIZE), 0
+    data, filled = _kept.buffer, 0
     while not is_whole(data, filled):
         if len(data) - filled < _READ_SIZE // 4:
             data += bytes(len(data))
@@ -67,6 +79,8 @@ def _answer(socket: PlainSocket) -> memoryview:
             socket.wait(_PATIENCE_S)
             if filled > _BULK:
                 time.sleep(_PAUSE_S)
+    if len(data) > _KEEP_SIZE:
+        _kept.buffer = bytearray(_READ_SIZE)
     return memoryview(data)[:filled]
 
 
