@@ -3,6 +3,8 @@
     postgres_server      one server for the whole run
     postgres_database    a fresh database on it, with its slots dropped at the end
     postgres_servers     makes further servers: durable ones to crash, others with TLS or limits
+    pooled_port          a pooler's port, before the server of the whole run
+    senderless_server    a server that admits no replication connection
     newer_postgres       a server of each newer version that tools/fetch_postgres.py gets
 
 Three roles. `postgres` is the superuser and serves the fixture alone. `app` owns the databases and
@@ -35,6 +37,7 @@ import pytest
 
 from headwater.secret import Secret
 from headwater.source.postgres.config import PostgresSourceConfig
+from tests.pooler import Pooler, pooler_binary
 from tests.postgres_server import (
     PASSWORDS,
     PostgresServer,
@@ -92,10 +95,14 @@ class PostgresDatabase:
 
     server: PostgresServer
     name: str
+    pooled_port: int | None = None
 
     def dsn(self, user: str = "capture") -> str:
-        """A connection URI."""
-        return self.server.dsn(user, self.name)
+        """A connection URI; the capturing role's goes through the pooler if there is one."""
+        dsn = self.server.dsn(user, self.name)
+        if self.pooled_port is None or user != "capture":
+            return dsn
+        return dsn.replace(f":{self.server.port}/", f":{self.pooled_port}/")
 
     def sql(self, text: str, *values: object, user: str = "app") -> list[tuple[Any, ...]]:
         """Run SQL, as the application unless told otherwise."""
@@ -218,6 +225,21 @@ def postgres_database(
     database = postgres_servers.database(postgres_server)
     yield database
     postgres_servers.drop(database)
+
+
+@pytest.fixture(scope="session")
+def pooled_port(postgres_server: PostgresServer) -> Iterator[int]:
+    binary = pooler_binary()
+    if binary is None:
+        pytest.skip("no pgbouncer: sudo apt-get install pgbouncer")
+    pooler = Pooler.start(binary, postgres_server)
+    yield pooler.port
+    pooler.stop()
+
+
+@pytest.fixture(scope="session")
+def senderless_server(postgres_servers: PostgresServers) -> PostgresServer:
+    return postgres_servers.start({"max_wal_senders": "0"})
 
 
 @pytest.fixture(scope="session")

@@ -78,19 +78,6 @@ class PostgresServer:
                 quoted = value.replace("'", "''")
                 file.write(f"{name} = '{quoted}'\n")
 
-    def admit_replication(self, *, admit: bool) -> None:
-        """Whether pg_hba.conf has lines for replication connections; effective at once."""
-        file = self.data / "pg_hba.conf"
-        kept = file.with_name("pg_hba.all")
-        if not kept.exists():
-            kept.write_text(file.read_text())
-        lines = kept.read_text().splitlines(keepends=True)
-        file.write_text("".join(line for line in lines if admit or "replication" not in line))
-        before = self.sql("SELECT pg_conf_load_time()")
-        self.sql("SELECT pg_reload_conf()")
-        while self.sql("SELECT pg_conf_load_time()") == before:
-            time.sleep(0.01)
-
     def start(self) -> None:
         """Start on a free port (the same one ever after) and wait until it takes connections."""
         if not self.port:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import psycopg
@@ -16,7 +17,7 @@ from headwater.source.postgres.server.catalog import read_tables
 from headwater.source.postgres.server.publication import ensure
 from headwater.testing.conformance.source import SourceConformance, SourceDriver
 from headwater.testing.script import Change
-from tests.fix_postgres import PostgresDatabase
+from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
 
 _STATEMENTS = {
     Operation.INSERT: "INSERT INTO items (id, value) VALUES (%(key)s, %(value)s)",
@@ -68,6 +69,30 @@ class TestPostgresSource(SourceConformance):
     @pytest.fixture
     def driver(self, postgres_database: PostgresDatabase) -> SourceDriver:
         return PostgresDriver(postgres_database)
+
+
+class TestPostgresSourceBySql(SourceConformance):
+    """The same where the server has no replication connection to give."""
+
+    patience_s = 0.5
+
+    @pytest.fixture
+    def driver(
+        self, postgres_servers: PostgresServers, senderless_server: PostgresServer
+    ) -> Iterator[SourceDriver]:
+        database = postgres_servers.database(senderless_server)
+        yield PostgresDriver(database)
+        postgres_servers.drop(database)
+
+
+class TestPostgresSourceBehindAPooler(SourceConformance):
+    """The same where a pooler refuses replication connections."""
+
+    patience_s = 0.5
+
+    @pytest.fixture
+    def driver(self, postgres_database: PostgresDatabase, pooled_port: int) -> SourceDriver:
+        return PostgresDriver(replace(postgres_database, pooled_port=pooled_port))
 
 
 def test_driver_uses_a_role_without_superuser(postgres_database: PostgresDatabase) -> None:

@@ -39,6 +39,23 @@ class Capture:
         self.log = log
         self.writer: LogWriter = log.writer(self.source.identity)
 
+    def open(self) -> None:
+        """Stand where the log stands."""
+        self.source.open(self.writer.position)
+        if self.writer.position is not None:
+            self.source.confirm(self.writer.position)
+
+    def open_again(self) -> None:
+        """What the loop does after a failure that may pass."""
+        self.close()
+        self.writer = self.log.writer(self.source.identity)
+        self.open()
+
+    def close(self) -> None:
+        """End source and log writer."""
+        self.source.close()
+        self.writer.close()
+
     def step(self, max_events: int = 100, timeout_s: float = QUIET_S) -> SourceBatch | None:
         """One turn of the loop."""
         batch = self.source.read(max_events, timeout_s)
@@ -80,13 +97,10 @@ def capturing(config: PostgresSourceConfig, log: MemoryLog | None = None) -> Ite
     """A capture that goes on from where the log stands."""
     capture = Capture(config, MemoryLog() if log is None else log)
     try:
-        capture.source.open(capture.writer.position)
-        if capture.writer.position is not None:
-            capture.source.confirm(capture.writer.position)
+        capture.open()
         yield capture
     finally:
-        capture.source.close()
-        capture.writer.close()
+        capture.close()
 
 
 def replay(events: Sequence[Event]) -> Rows:

@@ -25,6 +25,7 @@ PINNED = {
     "lc_monetary": "C",
     "client_encoding": "UTF8",
     "row_security": "off",
+    "client_min_messages": "warning",
     "search_path": "pg_catalog",
     "statement_timeout": "0",
     "lock_timeout": "30s",

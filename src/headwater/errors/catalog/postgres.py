@@ -18,7 +18,7 @@ ENTRIES = section(
     (
         "postgres-no-replication",
         "The PostgreSQL server, or a pooler before it, gives no replication connection.",
-        "Connect past the pooler, or give pg_hba.conf a replication line; or source.transport: sql",
+        "Connect past the pooler, or raise max_wal_senders; or choose source.transport: sql.",
     ),
     (
         "postgres-tls",

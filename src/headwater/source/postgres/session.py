@@ -18,18 +18,16 @@ from headwater.source.postgres.events import with_columns
 from headwater.source.postgres.place import PendingTable, Place
 from headwater.source.postgres.server import publication, slot
 from headwater.source.postgres.server.catalog import TableFacts, read_tables, require_tables
-from headwater.source.postgres.server.connect import (
-    connect,
-    place,
-    replication_connection,
-    translated,
-)
+from headwater.source.postgres.server.connect import connect, place, translated
 from headwater.source.postgres.server.facts import check_identity, check_server, read_server
+from headwater.source.postgres.server.transport import Link, open_link
 from headwater.source.postgres.server.typecatalog import Types
 from headwater.source.postgres.server.watch import Watch
 from headwater.source.postgres.shapes import Shapes, mark_of, relation_of
 from headwater.source.postgres.stream import notices
 from headwater.source.postgres.stream.assemble import Assembler
+from headwater.source.postgres.stream.intake import Intake
+from headwater.source.postgres.stream.peek import PeekReceiver
 from headwater.source.postgres.stream.receive import Receiver
 from headwater.source.postgres.stream.running import Stream
 from headwater.source.postgres.stream.spool import Spool
@@ -55,15 +53,18 @@ class Session:
         self.uid = uid
         self.where = place(config)
         self._control = connect(config, "control")
-        self._replication: psycopg.Connection | None = None
-        self._receiver: Receiver | None = None
+        self._link: Link | None = None
+        self._receiver: Intake | None = None
         self._spool = Spool(config.spool_directory)
         self._types = Types(self._control)
         self._tables: tuple[TableFacts, ...] = ()
         self._shapes = Shapes(config, self._types, self._facts_of)
 
-    def prepare(self, resume: Place | None) -> Opening:
-        """Look at server, tables, publication and slot; nothing is made before all is well."""
+    def prepare(self, resume: Place | None, met: GapError | None = None) -> Opening:
+        """Look at server, tables, publication and slot; nothing is made before all is well.
+
+        `met` is a gap that the stream came to after `resume`.
+        """
         with translated(self.where):
             self._server = read_server(self._control, self.config)
             check_server(self._server)
@@ -78,6 +79,8 @@ class Session:
                 )
                 if not resume.decided:
                     slot.check_slot(found, self.config, self._server, resume.lsn)
+                    if met is not None:
+                        raise met
             except GapError as gap:
                 return self._after_gap(gap)
         failpoint("source.postgres.slot_checked")
@@ -150,31 +153,49 @@ class Session:
             )
         slot.drop_slot(self._control, self.config.slot)
         failpoint("source.postgres.before_slot")
-        self._replication = replication_connection(self.config)
-        created = slot.create_slot(self._replication, self.config, self._server.version_num)
-        failpoint("source.postgres.slot_created")
-        begin = replace(decided, decided=False, accept=False, lsn=created.consistent_lsn)
+        link = self._link = open_link(self.config)
         wanted = self.config.snapshot and not decided.accept
-        return begin, created.snapshot_name if wanted else None
+        begin = replace(decided, decided=False, accept=False)
+        version = self._server.version_num
+        if link.replication:
+            created = slot.create_slot(link.connection, self.config, version)
+            begin = replace(begin, lsn=created.consistent_lsn)
+            snapshot_name = created.snapshot_name if wanted else None
+        else:
+            begin = replace(
+                begin, lsn=slot.create_slot_by_sql(link.connection, self.config, version)
+            )
+            begin, snapshot_name = self._owing_all(begin) if wanted else begin, None
+        failpoint("source.postgres.slot_created")
+        return begin, snapshot_name
+
+    def _owing_all(self, begin: Place) -> Place:
+        """With the rows of every table owed: no snapshot came with the slot."""
+        self.refresh_tables()
+        owed = self._owed(self._tables)
+        return begin.owing(owed).marking(self.marks()) if owed else begin
 
     def start_stream(self, begin: Place) -> Stream:
         """Read the slot from a place on."""
-        if self._replication is None:
-            self._replication = replication_connection(self.config)
-        # While the reader is busy only the interval keeps the stream alive.
-        patience_s = (self._server.wal_sender_timeout_ms or 60_000) / 1_000
-        interval_s = min(self.config.status_interval_s, patience_s / 3)
-        self._receiver = Receiver(self._replication, interval_s)
-        self._replication = None
-        self._receiver.start(self.config.slot, begin.lsn, self._options())
+        link = self._link or open_link(self.config)
+        self._link = None
+        self._receiver = self._receiver_over(link)
+        self._receiver.start(self.config.slot, begin.lsn, self._options(streaming=link.replication))
         failpoint("source.postgres.stream_started")
         assembler = Assembler(self.uid, self._shapes, self._spool, begin.marks())
         return Stream(self._receiver, assembler, begin, self._server.wal_lsn)
 
-    def _options(self) -> dict[str, str]:
+    def _receiver_over(self, link: Link) -> Intake:
+        if not link.replication:
+            return PeekReceiver(link.connection, self.config, self._server)
+        # While the reader is busy only the interval keeps the stream alive.
+        patience_s = (self._server.wal_sender_timeout_ms or 60_000) / 1_000
+        return Receiver(link.connection, min(self.config.status_interval_s, patience_s / 3))
+
+    def _options(self, *, streaming: bool) -> dict[str, str]:
         version = self._server.version_num
         options = {"publication_names": self.config.publication, "messages": "true"}
-        streaming = self.config.streaming and version >= _STREAMING_SINCE
+        streaming = streaming and self.config.streaming and version >= _STREAMING_SINCE
         # Two-phase (3) and parallel apply (4) are offered but not asked for: see ADR 10.
         options["proto_version"] = "2" if streaming else "1"
         if streaming:
@@ -202,12 +223,20 @@ class Session:
         except ConfigError as error:
             _LOG.warning("a new table is not captured", extra={"code": error.code})
             return ()
-        row = self._control.execute(
-            "SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint"
-        ).fetchone()
-        after_xid = None if row is None else int(row[0])
+        return self._owed(fresh)
+
+    def _owed(self, tables: Sequence[TableFacts]) -> tuple[PendingTable, ...]:
+        """Their rows, to be read when every transaction is over that may be missing in the stream.
+
+        A number of our own is greater than that of any transaction so far. The end of a snapshot
+        is not: it leaves out those that began last. A standby shows commits in their order.
+        """
+        after_xid = None
+        if not self._server.in_recovery:
+            row = self._control.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
+            after_xid = None if row is None else int(row[0])
         return tuple(
-            PendingTable(oid, after_xid=after_xid) for facts in fresh for oid in facts.leaves
+            PendingTable(oid, after_xid=after_xid) for facts in tables for oid in facts.leaves
         )
 
     def confirm(self, at: Place) -> None:
@@ -259,7 +288,6 @@ class Session:
             self._receiver.stop()
             self._receiver = None
         self._spool.close()
-        parts: Sequence[psycopg.Connection | None] = (self._replication, self._control)
-        for part in parts:
-            if part is not None:
-                part.close()
+        if self._link is not None:
+            self._link.connection.close()
+        self._control.close()

@@ -6,8 +6,8 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from headwater.contract import SourceBatch, SourceCapabilities, SourceIdentity
-from headwater.errors import StateError
+from headwater.contract import OnGap, SourceBatch, SourceCapabilities, SourceIdentity
+from headwater.errors import GapError, StateError, TransientError
 from headwater.event import Position
 from headwater.source.postgres.backfill import Backfill
 from headwater.source.postgres.config import PostgresSourceConfig
@@ -45,6 +45,7 @@ class PostgresSource:
         self._queue: deque[SourceBatch] = deque()
         self._place: Place | None = None
         self._decided = False
+        self._gap: GapError | None = None
         self._watch: Watch | None = None
         self._gauges: Mapping[str, float] = {}
 
@@ -76,7 +77,8 @@ class PostgresSource:
         self.close()
         self._session = Session(self._config, self.identity.uid)
         try:
-            opening = self._session.prepare(None if resume is None else Place.decode(resume))
+            gap, self._gap = self._gap, None
+            opening = self._session.prepare(None if resume is None else Place.decode(resume), gap)
             self._place = opening.place
             self._queue.extend(opening.batches)
             # A decision that came out of the log is durable; one made just now is not yet.
@@ -97,8 +99,15 @@ class PostgresSource:
                 time.sleep(min(timeout_s, _POLL_S))
                 return None
             self._begin(session, here)
-        with translated(session.where):
-            return self._next(max_events, timeout_s)
+        try:
+            with translated(session.where):
+                return self._next(max_events, timeout_s)
+        except GapError as gap:
+            if self._config.on_gap is OnGap.HALT:
+                raise
+            # Met by opening anew, which cuts off what the log has of an unfinished transaction.
+            self._gap = gap
+            raise TransientError(gap.code, gap.message, where=gap.where) from gap
 
     def _begin(self, session: Session, decided: Place) -> None:
         """Make the slot, and start reading the tables at its first position."""

@@ -34,6 +34,7 @@ _PINNED = {
     "lc_monetary": "C",
     "search_path": "pg_catalog",
     "row_security": "off",
+    "client_min_messages": "warning",
     "statement_timeout": "0",
     "idle_in_transaction_session_timeout": "0",
 }
@@ -77,8 +78,16 @@ def connect(config: PostgresSourceConfig, purpose: str) -> psycopg.Connection:
 
 def replication_connection(config: PostgresSourceConfig) -> psycopg.Connection:
     """A connection that takes replication commands beside plain SQL."""
-    # Making a slot waits for transactions as it would for locks, however long they run.
-    return _open(config, "stream", {"replication": "database"}, lock_timeout_ms=0)
+    try:
+        # Making a slot waits for transactions as it would for locks, however long they run.
+        return _open(config, "stream", {"replication": "database"}, lock_timeout_ms=0)
+    except TransientError as error:
+        # A server that is full of readers lets one go some day; one that allows none never does.
+        if error.code == "postgres-busy" and not _allows_senders(config):
+            raise ConfigError(
+                "postgres-no-replication", "max_wal_senders is 0", where=place(config)
+            ) from error
+        raise
 
 
 def unhurried_connection(config: PostgresSourceConfig) -> psycopg.Connection:
@@ -139,6 +148,11 @@ def _open(
         return connection
     # Outside the handler, so that no cause hangs on: the driver's error holds the password.
     raise failure
+
+
+def _allows_senders(config: PostgresSourceConfig) -> bool:
+    with connect(config, "limits") as connection, translated(place(config)):
+        return connection.execute("SHOW max_wal_senders").fetchone() != ("0",)
 
 
 def _reason(exc: psycopg.Error, conninfo: str) -> str | None:

@@ -148,7 +148,7 @@ def _nameless(connection: psycopg.Connection, *, in_recovery: bool) -> ConfigErr
         return ConfigError(
             "postgres-no-replication",
             "a standby says which history it follows on a replication connection only",
-            hint="Admit one in pg_hba.conf, or connect to the primary: add "
+            hint="Connect past the pooler, or to the primary: add "
             "target_session_attrs=read-write to the source URL.",
         )
     return ConfigError(

@@ -19,6 +19,7 @@ from psycopg import errors, pq
 from headwater.errors import TransientError
 from headwater.source.postgres.decode.pgoutput.wire import malformed
 from headwater.source.postgres.server.plainsocket import HEAD, PlainSocket, is_plain, refusal
+from headwater.source.postgres.server.skipped import Listener, heed
 
 Numbers = npt.NDArray[np.int64]
 Messages = tuple[bytes, Numbers, Numbers]
@@ -28,7 +29,7 @@ _READ_SIZE = 1024 * 1024
 _LONGEST = 1 << 30
 _PATIENCE_S = 10.0
 _LENGTH = struct.Struct("!I")
-_COPY_DATA, _COPY_DONE, _ERROR, _COPY_BOTH = b"dcEW"
+_COPY_DATA, _COPY_DONE, _ERROR, _NOTICE, _COPY_BOTH = b"dcENW"
 
 
 class CopyBoth(Protocol):
@@ -62,6 +63,7 @@ class LibraryStream:
 
     def __init__(self, pgconn: pq.abc.PGconn) -> None:
         self._pgconn = pgconn
+        self._listener = Listener(pgconn)
         self._messages: list[memoryview] = []
 
     def begin(self, command: str) -> None:
@@ -81,6 +83,7 @@ class LibraryStream:
             while length > 0:
                 keep(data)
                 length, data = take(1)
+            self._listener.check()
             if length < 0:
                 self._ended()
         return len(self._messages) - before
@@ -180,9 +183,11 @@ class SocketStream:
 
     @staticmethod
     def _other(tag: int, content: bytes) -> None:
-        """Notices and settings are passed over; an error or an end is raised."""
+        """Most notices and settings are passed over; an error or an end is raised."""
         if tag == _ERROR:
             raise refusal(content)
+        if tag == _NOTICE:
+            heed(refusal(content))
         if tag == _COPY_DONE:
             raise TransientError("postgres-unreachable", "the server has ended the stream")
 

@@ -27,6 +27,7 @@ from headwater.source.postgres.names import literal
 from headwater.source.postgres.server import publication
 from headwater.source.postgres.server.connect import translated
 from headwater.source.postgres.server.facts import ServerFacts
+from headwater.source.postgres.server.skipped import Listener
 from headwater.source.postgres.server.slot import check_slot, read_slot
 from headwater.source.postgres.stream.copyout import Arrived, copied
 from headwater.source.postgres.stream.mailbox import GULP_MESSAGES, Gulp, Mailbox
@@ -68,6 +69,7 @@ class PeekReceiver:
         self, connection: psycopg.Connection, config: PostgresSourceConfig, server: ServerFacts
     ) -> None:
         self._connection = connection
+        self._listener = Listener(connection.pgconn)
         self._config = config
         self._server = server
         self._gulps = Mailbox()
@@ -183,11 +185,13 @@ class PeekReceiver:
                 if len(rows) >= GULP_MESSAGES or size >= _GULP_BYTES:
                     self._hand_on(rows)
                     rows, size = [], 0
-        if rows:
-            self._hand_on(rows)
+        self._hand_on(rows)
         return True
 
     def _hand_on(self, rows: Arrived) -> None:
+        self._listener.check()
+        if not rows:
+            return
         lengths = np.fromiter(map(len, rows), np.int64, len(rows))
         ends = np.cumsum(lengths)
         buffer, starts = b"".join(rows), ends - lengths + _DATA_AT

@@ -11,7 +11,7 @@ from headwater.event import EventBatch
 from headwater.failpoint import failpoint
 from headwater.source.postgres.place import Place
 from headwater.source.postgres.stream.assemble import Assembled, Assembler
-from headwater.source.postgres.stream.receive import Receiver
+from headwater.source.postgres.stream.intake import Intake
 from headwater.source.postgres.tables.handed import Handed
 from headwater.source.postgres.tables.watermark import WaitingChunk
 
@@ -24,9 +24,7 @@ _SILENCE_S = 5.0
 class Stream:
     """Reads a slot. `place` is where everything handed on so far leaves the source."""
 
-    def __init__(
-        self, receiver: Receiver, assembler: Assembler, place: Place, head_lsn: int
-    ) -> None:
+    def __init__(self, receiver: Intake, assembler: Assembler, place: Place, head_lsn: int) -> None:
         self._receiver = receiver
         self._assembler = assembler
         self._coming: Iterator[Assembled] = iter(())
