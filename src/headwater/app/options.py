@@ -23,6 +23,7 @@ def source_options(config: Config) -> SourceOptions:
             exclude_columns=source.exclude_columns,
             create=source.create,
             failover=source.failover,
+            transport=source.transport,
             streaming=source.streaming,
             snapshot_workers=source.snapshot_workers,
             snapshot_rows_per_s=source.snapshot_rows_per_s,

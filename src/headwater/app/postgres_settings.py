@@ -32,6 +32,7 @@ def postgres_config(url: SourceUrl, options: SourceOptions) -> PostgresSourceCon
 
     with driver():
         from headwater.source.postgres import PostgresSourceConfig
+        from headwater.source.postgres.config import Transport
     if url.server is None:
         raise ConfigError(
             "source-unknown",
@@ -43,6 +44,7 @@ def postgres_config(url: SourceUrl, options: SourceOptions) -> PostgresSourceCon
     own_name = server_name(options.name or url.name)
     finer["slot"] = finer["slot"] or own_name
     finer["publication"] = finer["publication"] or own_name
+    finer["transport"] = Transport(finer["transport"])
     return PostgresSourceConfig(
         dsn=url.full,
         tables=options.tables,

@@ -18,6 +18,7 @@ class PostgresOptions:
     exclude_columns: tuple[str, ...] = ()
     create: bool = True
     failover: bool = True
+    transport: str = "auto"
     streaming: bool = True
     snapshot_workers: int = 2
     snapshot_rows_per_s: int | None = None

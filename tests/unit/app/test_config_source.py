@@ -10,6 +10,7 @@ from headwater.app.config import Config, InvalidConfigError, Problem, dotted, pa
 from headwater.app.options import source_options
 from headwater.app.postgres_settings import postgres_config
 from headwater.app.source_options import server_name
+from headwater.source.postgres.config import Transport
 
 URL = "postgresql://capture:CANARY-77@db/shop"
 
@@ -29,7 +30,7 @@ def test_source_reaches_the_driver_with_its_settings_when_it_is_postgresql() -> 
     config = read(
         "  url: ${DATABASE_URL}\n  tables: [orders]\n  exclude_columns: [orders.note]\n"
         "  snapshot: never\n  on_gap: accept\n  create: false\n  failover: false\n"
-        "  streaming: false\n  snapshot_workers: 4\n  chunk_rows: 500\n"
+        "  streaming: false\n  transport: sql\n  snapshot_workers: 4\n  chunk_rows: 500\n"
         "  heartbeat_interval: 3s\n  status_interval: 1500ms\n  columns: ['orders.*']\n"
     )
     settings = postgres_config(config.source.url, source_options(config))
@@ -41,6 +42,7 @@ def test_source_reaches_the_driver_with_its_settings_when_it_is_postgresql() -> 
     assert not any(flags)
     assert settings.on_gap.value == "accept"
     assert (settings.snapshot_workers, settings.chunk_rows) == (4, 500)
+    assert settings.transport is Transport.SQL
     assert (settings.heartbeat_interval_s, settings.status_interval_s) == (3.0, 1.5)
 
 

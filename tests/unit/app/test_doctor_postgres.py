@@ -14,11 +14,13 @@ from headwater.app.doctor.postgres.role import role_checks
 from headwater.app.doctor.postgres.server import server_checks
 from headwater.app.doctor.postgres.slot import slot_checks
 from headwater.app.doctor.postgres.tables import table_checks
+from headwater.app.doctor.postgres.transport import transport_checks
 from headwater.app.finding import Finding
-from headwater.errors import CATALOG
+from headwater.errors import CATALOG, ConfigError, TransientError
 from headwater.event import TableId
 from headwater.secret import Secret
 from headwater.source.postgres import PostgresSourceConfig
+from headwater.source.postgres.config import Transport
 from headwater.source.postgres.place import Place
 from headwater.source.postgres.server.catalog import ColumnFacts, TableFacts
 from headwater.source.postgres.server.facts import ServerFacts
@@ -110,7 +112,8 @@ SOUND = PostgresFacts(
 def findings(**changes: Any) -> list[Finding]:
     facts = replace(SOUND, **changes)
     checks = (server_checks, role_checks, table_checks, publication_checks, slot_checks)
-    found = [each for check in (*checks, failover_checks) for each in check(facts)]
+    more = (transport_checks, failover_checks)
+    found = [each for check in (*checks, *more) for each in check(facts)]
     assert all(not each.code or each.code in CATALOG for each in found)
     return found
 
@@ -119,6 +122,14 @@ def complaints(**changes: Any) -> list[tuple[str, str, str]]:
     wrong = [each for each in findings(**changes) if each.severity in {"warning", "error"}]
     assert all(each.code and each.fix for each in wrong), "a complaint has a code and a fix"
     return [(each.check, each.severity, each.code) for each in wrong]
+
+
+CLOSED = ConfigError("postgres-no-replication", "max_wal_senders is 0")
+FULL = TransientError("postgres-busy", "too many")
+
+
+def transport(wanted: Transport) -> PostgresSourceConfig:
+    return replace(SOUND.config, transport=wanted)
 
 
 def slot(**changes: Any) -> tuple[SlotFacts, ...]:
@@ -191,6 +202,12 @@ def test_nothing_is_found_when_everything_is_sound() -> None:
             {"unlogged": (TableId("public", "cache"),)},
             ("unlogged tables", "warning", "postgres-unlogged"),
         ),
+        ({"refusal": CLOSED}, ("transport", "warning", "postgres-no-replication")),
+        (
+            {"refusal": CLOSED, "config": transport(Transport.REPLICATION)},
+            ("transport", "error", "postgres-no-replication"),
+        ),
+        ({"refusal": FULL}, ("transport", "warning", "postgres-busy")),
         ({"publication": None}, ("publication", "warning", "postgres-publication")),
         (
             {"publication": replace(PUBLICATION, partial=frozenset({ORDERS}))},
@@ -279,3 +296,16 @@ def test_fix_is_the_statement_when_a_table_is_missing_from_the_publication() -> 
 def test_limits_are_sound_when_full_of_ourselves() -> None:
     reader = slot(active_pid=7, active_by="process 7 (headwater-stream)")
     assert complaints(slots=reader, running=True, senders=10) == []
+
+
+def test_senders_are_not_missed_when_the_slot_is_read_by_sql() -> None:
+    none = {"settings": {**SOUND.settings, "max_wal_senders": "0"}, "senders": 0}
+    impatient = {"server": replace(SERVER, wal_sender_timeout_ms=1000)}
+    assert complaints(config=transport(Transport.SQL), **none, **impatient) == []
+    (found,) = [
+        each for each in findings(config=transport(Transport.SQL)) if each.check == "transport"
+    ]
+    assert found.evidence.startswith("by SQL, as source.transport says: each look decodes")
+    assert complaints(refusal=CLOSED, **none, **impatient) == [
+        ("transport", "warning", "postgres-no-replication")
+    ]

@@ -29,7 +29,7 @@ _ONLY = {
     POSTGRES: frozenset(
         {
             *("slot", "publication", "columns", "exclude_columns", "create", "failover"),
-            *("streaming", "snapshot_workers", "snapshot_rows_per_s", "chunk_rows"),
+            *("transport", "streaming", "snapshot_workers", "snapshot_rows_per_s", "chunk_rows"),
             *("heartbeat_interval", "status_interval"),
         }
     ),
@@ -105,6 +105,10 @@ class SourceSettings(Section):
     failover: Annotated[
         Bool, Field(description="Make the slot one that standbys keep too (PostgreSQL 17)")
     ] = True
+    transport: Annotated[
+        Literal["auto", "replication", "sql"],
+        Field(description="How the slot is read; auto: by SQL only if replication is refused"),
+    ] = "auto"
     streaming: Annotated[
         Bool, Field(description="Receive large transactions while they are still running")
     ] = True

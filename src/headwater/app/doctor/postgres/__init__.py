@@ -2,8 +2,8 @@
 
 facts.py reads everything once; the others judge what it found, without a connection: server.py
 the server and its limits, role.py rights and encryption, tables.py what the tables can tell,
-slot.py the slot and its log, publication.py what is sent, failover.py whether a standby could take
-over.
+slot.py the slot and its log, transport.py how it is read, publication.py what is sent, failover.py
+whether a standby could take over.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from headwater.app.doctor.postgres.role import role_checks
 from headwater.app.doctor.postgres.server import server_checks
 from headwater.app.doctor.postgres.slot import slot_checks
 from headwater.app.doctor.postgres.tables import table_checks
+from headwater.app.doctor.postgres.transport import transport_checks
 from headwater.app.finding import Finding
 from headwater.app.options import source_options
 from headwater.app.postgres_settings import driver, postgres_config
@@ -38,6 +39,7 @@ def postgres_checks(config: Config) -> list[Finding]:
         table_checks,
         publication_checks,
         slot_checks,
+        transport_checks,
         failover_checks,
     )
     return [finding for check in checks for finding in check(facts)]

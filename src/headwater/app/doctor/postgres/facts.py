@@ -10,11 +10,16 @@ from headwater.app.inspect import writer_of
 from headwater.app.logs import log_info
 from headwater.errors import HeadwaterError
 from headwater.event import Position, TableId
-from headwater.source.postgres.config import PostgresSourceConfig
+from headwater.source.postgres.config import PostgresSourceConfig, Transport
 from headwater.source.postgres.names import literal
 from headwater.source.postgres.place import Place
 from headwater.source.postgres.server.catalog import TableFacts, read_tables
-from headwater.source.postgres.server.connect import connect, place, translated
+from headwater.source.postgres.server.connect import (
+    connect,
+    place,
+    replication_connection,
+    translated,
+)
 from headwater.source.postgres.server.facts import ServerFacts, read_server
 from headwater.source.postgres.server.publication import PublicationFacts, read_publication
 from headwater.source.postgres.server.slot import SlotFacts, list_slots
@@ -90,7 +95,10 @@ class OldTransaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostgresFacts:
-    """A database as the checks see it. `resume` is where the log stands; None without one."""
+    """A database as the checks see it. `resume` is where the log stands; None without one.
+
+    `refusal` is why there is no replication connection; None if there is one, or none is wanted.
+    """
 
     config: PostgresSourceConfig
     where: str
@@ -108,6 +116,14 @@ class PostgresFacts:
     log_readable: bool
     resume: Place | None
     running: bool
+    refusal: HeadwaterError | None = None
+
+    @property
+    def by_sql(self) -> bool:
+        """Whether the slot is read by SQL."""
+        wanted = self.config.transport
+        refused = self.refusal is not None and self.refusal.code == "postgres-no-replication"
+        return wanted is Transport.SQL or (wanted is Transport.AUTO and refused)
 
     @property
     def slot(self) -> SlotFacts | None:
@@ -148,7 +164,17 @@ def read_facts(config: PostgresSourceConfig, log: Path) -> PostgresFacts:
             log_readable=readable,
             resume=resume,
             running=writer_of(log) is not None,
+            refusal=_refusal(config),
         )
+
+
+def _refusal(config: PostgresSourceConfig) -> HeadwaterError | None:
+    if config.transport is not Transport.SQL:
+        try:
+            replication_connection(config).close()
+        except HeadwaterError as exc:
+            return exc
+    return None
 
 
 def _oldest(

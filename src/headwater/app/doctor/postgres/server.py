@@ -38,14 +38,10 @@ def _limits(facts: PostgresFacts) -> list[Finding]:
     slots = int(facts.settings["max_replication_slots"])
     senders = int(facts.settings["max_wal_senders"])
     slot = facts.slot
+    needed = not facts.by_sql and (slot is None or slot.active_pid is None)
     return [
         _limit("max_replication_slots", slots, len(facts.slots), needed=slot is None),
-        _limit(
-            "max_wal_senders",
-            senders,
-            facts.senders,
-            needed=slot is None or slot.active_pid is None,
-        ),
+        _limit("max_wal_senders", senders, facts.senders, needed=needed),
     ]
 
 
@@ -63,7 +59,7 @@ def _timeouts(facts: PostgresFacts) -> list[Finding]:
     findings = []
     timeout_ms = facts.server.wal_sender_timeout_ms
     interval_s = facts.config.status_interval_s
-    if timeout_ms is not None and timeout_ms < 2000 * interval_s:
+    if timeout_ms is not None and timeout_ms < 2000 * interval_s and not facts.by_sql:
         text = f"{timeout_ms} ms, and the server is told every {interval_s:g} s"
         fix = "ALTER SYSTEM SET wal_sender_timeout = '60s'; SELECT pg_reload_conf();"
         fix += " or lower source.status_interval"

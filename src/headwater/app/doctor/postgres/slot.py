@@ -68,7 +68,8 @@ def _state(facts: PostgresFacts, slot: SlotFacts) -> Finding:
         text = f"{slot.active_by} reads {slot.name}, and the pipeline does not run here"
         fix = f"end it: SELECT pg_terminate_backend({slot.active_pid});"
         return Finding("slot", "warning", text, "postgres-slot-active", fix)
-    reader = slot.active_by or "nobody"
+    between_looks = "looks" if facts.by_sql and facts.running else "nobody"
+    reader = slot.active_by or between_looks
     return Finding("slot", "ok", f"{slot.name}, read by {reader}, has what the log lacks")
 
 
