@@ -1,14 +1,24 @@
 """Promises: the Protocols that parts keep and engines rely on. No logic, no state.
 
-`Source`, `Log` (with `LogWriter`, `LogReader`, `Cursor`, `SchemaHistory`), `Sink`, `Transform`,
-`Format`, `Clock`, `Metrics`; capabilities are data. Each promise that a part can break has a
-conformance suite in `headwater.testing`.
+`Source`, `Log` (with `LogWriter`, `LogReader`, `Cursor`, `SchemaHistory`, `Commands`), `Sink`,
+`Transform`, `Format`, `Clock`, `Metrics`; capabilities are data. Each promise that a part can break
+has a conformance suite in `headwater.testing`.
 
 States: INV-1, INV-2, INV-5, INV-6, INV-7, INV-9 where the method that owes them is declared.
 May import: event, errors.
 """
 
 from headwater.contract.capability import SinkCapabilities, SourceCapabilities
+from headwater.contract.command import (
+    Answer,
+    Command,
+    Commanded,
+    Commands,
+    Owed,
+    OwedState,
+    Verb,
+    Wish,
+)
 from headwater.contract.format import Format
 from headwater.contract.log import (
     Cursor,
@@ -22,6 +32,7 @@ from headwater.contract.log import (
 from headwater.contract.observe import Clock, Metrics
 from headwater.contract.sink import Sink, WriteStatus
 from headwater.contract.source import (
+    Backfills,
     Measured,
     OnGap,
     Phase,
@@ -33,7 +44,12 @@ from headwater.contract.source import (
 from headwater.contract.transform import Transform
 
 __all__ = [
+    "Answer",
+    "Backfills",
     "Clock",
+    "Command",
+    "Commanded",
+    "Commands",
     "Cursor",
     "Format",
     "Log",
@@ -43,6 +59,8 @@ __all__ = [
     "Measured",
     "Metrics",
     "OnGap",
+    "Owed",
+    "OwedState",
     "Phase",
     "SchemaHistory",
     "SegmentInfo",
@@ -54,5 +72,7 @@ __all__ = [
     "SourceCapabilities",
     "SourceIdentity",
     "Transform",
+    "Verb",
+    "Wish",
     "WriteStatus",
 ]

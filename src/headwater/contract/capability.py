@@ -16,6 +16,7 @@ class SourceCapabilities:
     schema_changes: bool
     context: bool
     exact_transactions: bool
+    backfill: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,6 +8,7 @@ from enum import Enum
 from typing import Protocol, runtime_checkable
 
 from headwater.contract.capability import SourceCapabilities
+from headwater.contract.command import Command, Owed
 from headwater.event import EventBatch, Position, TableSchema
 
 
@@ -107,4 +108,21 @@ class Measured(Protocol):
 
     def gauges(self) -> Mapping[str, float]:
         """Numbers worth watching, by name, for example `slot_retained_bytes`."""
+        ...
+
+
+@runtime_checkable
+class Backfills(Protocol):
+    """A source that reads existing rows beside its stream, when it is asked to."""
+
+    def take(self, command: Command) -> SourceBatch | None:
+        """Take a command: once the batch is in the log, it survives every crash. None: not yet.
+
+        A command that was taken before changes nothing, so it may be given again. Raises
+        ConfigError or StateError for one that cannot be carried out.
+        """
+        ...
+
+    def owed(self) -> tuple[Owed, ...]:
+        """What is being read, what waits, and what has lately been done."""
         ...

@@ -1,8 +1,10 @@
 """The durable record: one SQLite file whose rows are Arrow batches.
 
-- `SqliteLog` (file.py) is the door: `writer`, `reader`, `cursor`, `info`, `check`, `retain`.
+- `SqliteLog` (file.py) is the door: `writer`, `reader`, `cursor`, `commands`, `info`, `check`,
+  `retain`.
 - layout.py (tables), connection.py (pragmas, error translation), payload.py (bytes and checksum),
-  lease.py (one writer), writer.py, reader.py, cursor.py, retention.py, check.py, salvage.py.
+  lease.py (one writer), writer.py, reader.py, cursor.py, commands.py, retention.py, check.py,
+  salvage.py.
 
 Holds: INV-1 (cursor.py), INV-5 and INV-6 and INV-7 (writer.py), INV-8 (writer.py, reader.py).
 May import: contract, event, errors, failpoint.

@@ -14,6 +14,7 @@ from headwater.errors import CorruptionError, HeadwaterError, MachineError, Tran
 from headwater.failpoint import failpoint
 from headwater.files import sync_directory
 from headwater.log.layout import (
+    ADDED,
     APPLICATION_ID,
     DDL,
     LAYOUT_VERSION,
@@ -57,6 +58,7 @@ def _fill(draft: Path) -> None:
         db.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {LAYOUT_VERSION}")
         db.executescript(f"BEGIN; {DDL}")
+        add_missing(db)
         db.execute("INSERT INTO meta VALUES ('log_id', ?)", (str(uuid4()),))
         db.execute("COMMIT")
     finally:
@@ -99,6 +101,12 @@ def _identify(db: sqlite3.Connection, path: Path) -> None:
             f"{path} has log layout {version}; this version reads {LAYOUT_VERSION}",
             where=str(path),
         )
+
+
+def add_missing(db: sqlite3.Connection) -> None:
+    """Add the tables that a log made by an older program lacks. Inside a write transaction."""
+    for statement in ADDED:
+        db.execute(statement)
 
 
 @contextmanager

@@ -9,6 +9,7 @@ from pathlib import Path
 from headwater.contract import LogBounds, SourceIdentity
 from headwater.errors import StateError
 from headwater.log.check import Damage, damages
+from headwater.log.commands import SqliteCommands
 from headwater.log.connection import connect, create, transaction, translated
 from headwater.log.cursor import CursorInfo, SqliteCursor
 from headwater.log.reader import SqliteLogReader
@@ -46,7 +47,7 @@ class LogInfo:
 
 
 class SqliteLog:
-    """A log in one SQLite file. Implements contract.Log.
+    """A log in one SQLite file. Implements contract.Log and contract.Commanded.
 
     Delivery: an append is durable when it returns, exactly once; readers see whole transactions in
     commit order.
@@ -73,6 +74,10 @@ class SqliteLog:
     def cursor(self, name: str, *, required: bool = False, start: int = 0) -> SqliteCursor:
         """The cursor of that name; made at `start` if it is new."""
         return SqliteCursor(self.path, name, required=required, start=start)
+
+    def commands(self) -> SqliteCommands:
+        """What people ask of whoever writes this log."""
+        return SqliteCommands(self.path)
 
     def info(self) -> LogInfo:
         """Facts for people, in one consistent read."""

@@ -2,6 +2,9 @@
 
 A reader sees only sequence numbers up to `state.head`. Pieces of a transaction that is still open
 are stored beyond the head, and become visible by moving the head: one row, one commit (INV-7).
+
+The version is that of what a program must know to read or write events. Tables beside them that an
+older program may ignore are added to a log of the same version, when it is next opened for writing.
 """
 
 from __future__ import annotations
@@ -61,3 +64,20 @@ CREATE TABLE hole (
     restored_by INTEGER
 );
 """
+
+# AUTOINCREMENT: a number is never given twice, so a source can tell what it took by a number alone.
+ADDED = (
+    """CREATE TABLE IF NOT EXISTS command (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        wish TEXT NOT NULL,
+        asked_at_ms INTEGER NOT NULL,
+        answered_at_ms INTEGER,
+        answer TEXT
+    )""",
+    "CREATE INDEX IF NOT EXISTS command_waiting ON command (id) WHERE answered_at_ms IS NULL",
+    """CREATE TABLE IF NOT EXISTS report (
+        id INTEGER PRIMARY KEY CHECK (id = 1),
+        owed TEXT NOT NULL,
+        reported_at_ms INTEGER NOT NULL
+    )""",
+)

@@ -22,6 +22,7 @@ from headwater.log.lease import Lease
 
 _DRAFT = ".salvage"
 _COPIED = ("meta", "state", "schema_version", "cursor", "hole")
+_COPIED_IF_THERE = ("command", "report")
 
 
 def salvage(path: Path) -> tuple[Damage, ...]:
@@ -79,7 +80,8 @@ def _copy(old: sqlite3.Connection, fresh: Path, found: tuple[Damage, ...]) -> No
     new = connect(fresh)
     try:
         with transaction(new):
-            for table in _COPIED:
+            there = {name for (name,) in old.execute("SELECT name FROM sqlite_master")}
+            for table in (*_COPIED, *there.intersection(_COPIED_IF_THERE)):
                 new.execute(f"DELETE FROM {table}")
                 _copy_rows(old, new, f"SELECT * FROM {table}", table)
             for first, last in _sound_ranges(old, found):

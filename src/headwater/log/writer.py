@@ -13,7 +13,7 @@ from headwater.errors import ConfigError, CorruptionError, FencedError
 from headwater.event import EventBatch, Position, TableSchema
 from headwater.failpoint import failpoint
 from headwater.log import payload
-from headwater.log.connection import connect, transaction, translated
+from headwater.log.connection import add_missing, connect, transaction, translated
 from headwater.log.lease import Lease
 
 
@@ -36,6 +36,7 @@ class SqliteLogWriter:
         """Fence every older writer and cut off what it left unfinished (INV-7)."""
         with transaction(self._db):
             self._claim(source)
+            add_missing(self._db)
             epoch, head, tail_position = self._db.execute(
                 "UPDATE state SET epoch = epoch + 1 RETURNING epoch, head, position"
             ).fetchone()

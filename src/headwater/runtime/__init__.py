@@ -1,7 +1,7 @@
 """The engine: loops that move events, and the bookkeeping that makes them safe.
 
 - lifecycle.py, loop.py: states (INV-4), threads, drain and stop.
-- capture.py: source to log, then confirm (INV-2, INV-3).
+- capture.py: source to log, then confirm (INV-2, INV-3); steering.py: commands on the way.
 - ledger.py (pure), subscription.py, cutting.py: deliveries and acknowledgements (INV-1).
 - delivery.py: subscription to sink, with the policies of `deliver`.
 - health.py (pure), admin.py, meter.py, signals.py: what people and machines ask it.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from functools import partial
 
 from headwater.contract import (
     Clock,
+    Commanded,
     Log,
     LogWriter,
     Measured,
@@ -23,6 +25,7 @@ from headwater.failpoint import failpoint
 from headwater.runtime.lifecycle import State
 from headwater.runtime.loop import Loop
 from headwater.runtime.meter import Meter
+from headwater.runtime.steering import Steering
 
 _MEASURE_INTERVAL_S = 5.0
 
@@ -127,11 +130,20 @@ class CaptureLoop(Loop):
             if writer.position is not None:
                 # A crash after an append may have left the source untold.
                 self._source.confirm(writer.position)
-            self._pump(writer)
+            self._pump(writer, self._steering(parts))
 
-    def _pump(self, writer: LogWriter) -> None:
+    def _steering(self, parts: ExitStack) -> Steering | None:
+        if not isinstance(self._log, Commanded):
+            return None
+        commands = self._log.commands()
+        parts.callback(commands.close)
+        return Steering(commands, self._source, self.clock)
+
+    def _pump(self, writer: LogWriter, steering: Steering | None) -> None:
         while not self._may_end():
             self._measure()
+            if steering is not None and not self._inside_transaction:
+                steering.look(partial(self._keep, writer))
             batch = self._source.read(self._policy.max_events, self._read_timeout_s())
             failpoint("capture.after_read")
             # An answer without changes is an answer: idle is not stalled.

@@ -80,4 +80,9 @@ ENTRIES = section(
         "A cursor may not move backwards.",
         "To read again use another consumer name, or: headwater log rewind PATH NAME SEQUENCE",
     ),
+    (
+        "command-unknown",
+        "The log knows no command of this number.",
+        "headwater backfill status FILE shows what is being done.",
+    ),
 )

@@ -80,4 +80,39 @@ ENTRIES = section(
         "The table is not among the captured ones.",
         "Correct the name; headwater setup sqlite PATH lists the captured tables.",
     ),
+    (
+        "backfill-unsupported",
+        "This source cannot read existing rows beside its stream.",
+        "Capture into a new log instead: its first load reads every row.",
+    ),
+    (
+        "backfill-table",
+        "The table whose rows are asked for is not captured.",
+        "Correct the name, or add the table to source.tables and start headwater run FILE again.",
+    ),
+    (
+        "backfill-no-key",
+        "A table without a key cannot be read again: its rows would stand twice.",
+        "Give the table a primary key.",
+    ),
+    (
+        "backfill-where",
+        "The database refuses the condition, or it is more than one condition.",
+        'Write it as after WHERE: headwater backfill start FILE TABLE --where "id > 100"',
+    ),
+    (
+        "backfill-running",
+        "The same rows are being read already.",
+        "headwater backfill status FILE shows how far they are.",
+    ),
+    (
+        "backfill-none",
+        "There is nothing to pause, resume, stop or throttle.",
+        "headwater backfill status FILE shows what is being read.",
+    ),
+    (
+        "backfill-failed",
+        "The database gave an error while the rows were read.",
+        "headwater backfill stop FILE, then start again with a condition that fits every row.",
+    ),
 )

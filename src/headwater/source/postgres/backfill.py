@@ -12,15 +12,19 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 
+import psycopg
 from psycopg import errors
 
-from headwater.contract import SourceBatch
+from headwater.contract import Command, Owed, SourceBatch
 from headwater.failpoint import failpoint
+from headwater.source.postgres.commands import carried_out
 from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
+from headwater.source.postgres.progress import Progress
 from headwater.source.postgres.server.connect import translated
 from headwater.source.postgres.session import Session
 from headwater.source.postgres.stream.running import Stream
 from headwater.source.postgres.tables.chunk import Chunk, Unit
+from headwater.source.postgres.tables.condition import bracketed, is_refusal, reason
 from headwater.source.postgres.tables.pieces import chunk_batches
 from headwater.source.postgres.tables.throttle import Throttle
 from headwater.source.postgres.tables.watermark import Visibility, WaitingChunk, read_waiting
@@ -28,6 +32,8 @@ from headwater.source.postgres.tables.watermark import Visibility, WaitingChunk,
 _POLL_S = 0.02
 # While rows are owed, "nothing yet" must not be taken for "caught up".
 _LEAST_WAIT_S = 5.0
+_LOOK_AGAIN_S = 0.1
+_ALTERED = (errors.UndefinedColumn, errors.UndefinedTable)
 
 
 class Backfill:
@@ -36,10 +42,24 @@ class Backfill:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._connection = session.side_connection("backfill")
-        self._throttle = Throttle(session.config.snapshot_rows_per_s)
+        self._throttle = Throttle()
+        self._progress = Progress(self._connection)
         self._units: dict[int, Unit] = {}
         self._waiting: WaitingChunk | None = None
         self._batches: Iterator[SourceBatch] = iter(())
+        self._look_at = 0.0
+
+    def take(self, stream: Stream, command: Command) -> None:
+        """Carry a command out. A chunk that waits is read again, if it is still wanted then."""
+        with translated(self._session.where):
+            stream.place = carried_out(self._session, self._connection, stream.place, command)
+        self._waiting = None
+        self._throttle.lift()
+
+    def owed(self, stream: Stream) -> tuple[Owed, ...]:
+        """What is owed and what was lately done."""
+        with translated(self._session.where):
+            return self._progress.shown(stream.place.snapshot)
 
     def read(self, stream: Stream, max_events: int, timeout_s: float) -> SourceBatch | None:
         """The next batch, of the stream or of a chunk that may go in now."""
@@ -64,44 +84,68 @@ class Backfill:
     def _begin_chunk(self, stream: Stream) -> bool:
         """Read the next owed chunk; False if there is none to be read now."""
         owed = stream.place.snapshot
-        if owed is None or owed.paused or not self._throttle.ready():
+        if owed is None or owed.idle or not self._ready():
             return False
-        table = owed.first
+        table, known = owed.first, owed.first.oid in self._units
         unit = self._unit(table.oid)
         if unit is None:  # the table is gone, and its rows with it
-            stream.place = replace(stream.place, snapshot=owed.with_first(None))
-            return self._begin_chunk(stream)
+            return self._again(stream, owed.with_first(None))
         with translated(self._session.where):
             if not self._settled(table):
                 return False
             try:
                 waiting = read_waiting(self._connection, self._chunk(unit, table, owed.seen))
-            except (errors.UndefinedColumn, errors.UndefinedTable):
-                self._units.clear()  # it was altered since it was looked at
-                return self._begin_chunk(stream)
+            except psycopg.Error as exc:
+                if isinstance(exc, _ALTERED) and (known or table.where is None):
+                    return self._again(stream, owed)
+                if table.where is None or not is_refusal(exc):
+                    raise
+                # The condition does not fit every row. That is nobody's matter but the asker's.
+                return self._again(stream, owed.with_first(replace(table, failed=reason(exc))))
         if stream.handed.unseen_by(Visibility.parse(waiting.seen)):
+            self._look_at = time.monotonic() + _LOOK_AGAIN_S
             return False
         if table.filenode not in (None, waiting.filenode):
             # It was rebuilt: its rows lie in other pages now, with their old age.
             table = replace(table, next_page=0, rows_done=0, seen=None, rescan=False, filenode=None)
-            stream.place = replace(stream.place, snapshot=owed.with_first(table))
-            self._units.clear()
-            return self._begin_chunk(stream)
+            return self._again(stream, owed.with_first(table))
+        self._begun(stream, owed, unit, waiting)
+        return True
+
+    def _again(self, stream: Stream, owed: SnapshotPlace | None) -> bool:
+        """Begin with what is owed in truth, and look at the tables anew."""
+        stream.place = replace(stream.place, snapshot=owed)
+        self._units.clear()
+        return self._begin_chunk(stream)
+
+    def _begun(
+        self, stream: Stream, owed: SnapshotPlace, unit: Unit, waiting: WaitingChunk
+    ) -> None:
         self._waiting = waiting
-        self._throttle.spent(len(waiting.images))
+        table = owed.first
+        self._throttle.spent(len(waiting.images), self._limit(table))
         if table.filenode is None:
-            first = replace(table, seen=waiting.seen, filenode=waiting.filenode)
-            first = replace(first, rows_total=unit.stored.rows_total)
+            total = unit.stored.rows_total if table.rows_total is None else table.rows_total
+            first = replace(table, seen=waiting.seen, filenode=waiting.filenode, rows_total=total)
             stream.place = replace(stream.place, snapshot=owed.with_first(first))
         failpoint("source.postgres.backfill_read")
-        return True
+
+    def _ready(self) -> bool:
+        return self._throttle.ready() and time.monotonic() >= self._look_at
+
+    def _limit(self, table: PendingTable) -> int | None:
+        general = self._session.config.snapshot_rows_per_s
+        return general if table.rows_per_s is None else table.rows_per_s
 
     def _settled(self, table: PendingTable) -> bool:
         """Whether every transaction is over that wrote to the table before it was published."""
         if table.after_xid is None or table.filenode is not None:
             return True
         seen = self._session.snapshot_text(self._connection)
-        return Visibility.parse(seen).xmin >= table.after_xid
+        settled = Visibility.parse(seen).xmin >= table.after_xid
+        if not settled:
+            self._look_at = time.monotonic() + _LOOK_AGAIN_S
+        return settled
 
     def _chunk(self, unit: Unit, table: PendingTable, first_load: str | None) -> Chunk:
         """The next pages; or every page, for rows that may have moved.
@@ -109,7 +153,7 @@ class Backfill:
         Without a key a row that comes twice stands twice. So of a table without one only the rows
         that the first snapshot saw are read: the stream brings all others.
         """
-        conditions = [] if table.where is None else [f"({table.where})"]
+        conditions = [] if table.where is None else [bracketed(table.where)]
         seen = table.seen or first_load
         keyed = bool(unit.captured.schema.primary_key)
         if table.rescan and seen is not None:
@@ -117,7 +161,9 @@ class Backfill:
             return Chunk(unit, 0, None, " AND ".join(conditions))
         if not keyed and seen is not None:
             conditions.append(Visibility.parse(seen).sees_row())
-        end = table.next_page + unit.pages_of(self._session.config.chunk_rows)
+        # A slow reading is cut into seconds, so that it is slow all the time and not by fits.
+        rows = self._session.config.chunk_rows
+        end = table.next_page + unit.pages_of(min(rows, self._limit(table) or rows))
         last = end >= unit.stored.pages
         condition = " AND ".join(conditions) or None
         return Chunk(unit, table.next_page, None if last else end, condition)
@@ -129,8 +175,11 @@ class Backfill:
         rows, unit = waiting.rows(), waiting.chunk.unit
         after = waiting.chunk.after(owed.first, len(rows))
         keyed = bool(unit.captured.schema.primary_key)
+        count = owed.first.rows_done + len(rows)
         if after is None and keyed and not owed.first.rescan:
-            after = replace(owed.first, rescan=True, rows_done=owed.first.rows_done + len(rows))
+            after = replace(owed.first, rescan=True, rows_done=count)
+        elif after is None:
+            self._progress.done(unit, owed.first, count)
         failpoint("source.postgres.backfill_placed")
         return chunk_batches(self._session.uid, unit, rows, at, after, max_events)
 

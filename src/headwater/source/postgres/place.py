@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -19,7 +19,8 @@ class PendingTable:
     read; so a table that was read beside the stream ends with a second look at such rows
     (`rescan`). `filenode` tells a table that was rebuilt, whose pages mean nothing any more.
     Reading begins when no transaction before `after_xid` runs any more: the stream has its changes
-    only from then on.
+    only from then on. `command` asked for it, if anybody did. `failed` is the server's reason not
+    to read it.
     """
 
     oid: int
@@ -31,6 +32,9 @@ class PendingTable:
     filenode: int | None = None
     after_xid: int | None = None
     rescan: bool = False
+    command: int | None = None
+    rows_per_s: int | None = None
+    failed: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +52,19 @@ class SnapshotPlace:
         """The table whose turn it is."""
         return self.pending[0]
 
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to read for now."""
+        return self.paused or self.first.failed is not None
+
+    def with_tables(self, pending: Iterable[PendingTable]) -> SnapshotPlace | None:
+        """With these tables, those that failed after the others; None when there are none."""
+        tables = tuple(sorted(pending, key=lambda table: table.failed is not None))
+        return replace(self, pending=tables) if tables else None
+
     def with_first(self, table: PendingTable | None) -> SnapshotPlace | None:
         """With the first table moved on, or done; None when nothing is owed any more."""
-        rest = self.pending[1:] if table is None else (table, *self.pending[1:])
-        return replace(self, pending=rest) if rest else None
+        return self.with_tables((() if table is None else (table,)) + self.pending[1:])
 
     def next_chunk(self) -> SnapshotPlace:
         """The same, with a chunk more behind it."""
@@ -65,6 +78,7 @@ class Place:
     `decided` is True between the decision to use a slot and the first thing kept from it: a slot
     found then was made by us for nothing and is made anew. `accept`: without reading rows.
     `shapes`: how tables were last described to the log, see `marks`.
+    `asked` is the last command that was taken.
     """
 
     system: str
@@ -75,6 +89,7 @@ class Place:
     accept: bool = False
     snapshot: SnapshotPlace | None = None
     shapes: str | None = None
+    asked: int | None = None
 
     def marks(self) -> dict[int, str]:
         """A mark of the shape that the log knows of each table, by the table's number.
@@ -94,7 +109,7 @@ class Place:
         """With the rows of more tables owed."""
         now = f"{time.time_ns() // 1_000_000:x}"
         owed = self.snapshot or SnapshotPlace(now, ())
-        return replace(self, snapshot=replace(owed, pending=(*owed.pending, *tables)))
+        return replace(self, snapshot=owed.with_tables((*owed.pending, *tables)))
 
     def encode(self) -> Position:
         """As a token of JSON primitives. What is as by default is left out: it is written often."""

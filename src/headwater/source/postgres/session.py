@@ -253,6 +253,11 @@ class Session:
         """One more ordinary connection."""
         return connect(self.config, purpose)
 
+    @property
+    def tables(self) -> tuple[TableFacts, ...]:
+        """The captured tables, as of the last look."""
+        return self._tables
+
     def refresh_tables(self) -> None:
         """Ask the catalog anew: tables may have changed since the last look."""
         self._tables = read_tables(self._control, self.config)

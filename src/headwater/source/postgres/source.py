@@ -6,9 +6,10 @@ import time
 from collections import deque
 from collections.abc import Mapping
 
-from headwater.contract import OnGap, SourceBatch, SourceCapabilities, SourceIdentity
+from headwater.contract import Command, OnGap, Owed, SourceBatch, SourceCapabilities, SourceIdentity
 from headwater.errors import GapError, StateError, TransientError
 from headwater.event import Position
+from headwater.failpoint import failpoint
 from headwater.source.postgres.backfill import Backfill
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.events import SOURCE_NAME
@@ -60,6 +61,7 @@ class PostgresSource:
             schema_changes=True,
             context=True,
             exact_transactions=True,
+            backfill=True,
         )
 
     @property
@@ -141,9 +143,30 @@ class PostgresSource:
         self._look_after(session, stream)
         if stream.place.snapshot is None:
             return stream.read(max_events, timeout_s, None)
+        return self._filling(session).read(stream, max_events, timeout_s)
+
+    def _filling(self, session: Session) -> Backfill:
         if self._backfill is None:
             self._backfill = Backfill(session)
-        return self._backfill.read(stream, max_events, timeout_s)
+        return self._backfill
+
+    def take(self, command: Command) -> SourceBatch | None:
+        """Take a command about owed rows. A first load is finished before."""
+        session, _ = self._opened()
+        stream = self._stream
+        if stream is None or self._queue:
+            return None
+        self._filling(session).take(stream, command)
+        failpoint("source.postgres.command_taken")
+        return session.position_batch(stream.place)
+
+    def owed(self) -> tuple[Owed, ...]:
+        """What is read beside the stream, and what was lately done."""
+        stream = self._stream
+        if stream is None or (self._backfill is None and stream.place.snapshot is None):
+            return ()
+        session, _ = self._opened()
+        return self._filling(session).owed(stream)
 
     def _look_after(self, session: Session, stream: Stream) -> None:
         if self._watch is None or not self._watch.due():

@@ -1,0 +1,117 @@
+"""Commands about rows that are owed: each makes another place of the one where capture stands."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import replace
+
+import psycopg
+
+from headwater.contract import Command, Verb, Wish
+from headwater.errors import ConfigError, StateError
+from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
+from headwater.source.postgres.server.catalog import TableFacts
+from headwater.source.postgres.server.publication import read_publication
+from headwater.source.postgres.session import Session
+from headwater.source.postgres.tables.chunk import stored_tables
+from headwater.source.postgres.tables.condition import estimated_rows
+from headwater.source.postgres.tables.watermark import Visibility
+
+
+def carried_out(
+    session: Session, connection: psycopg.Connection, place: Place, command: Command
+) -> Place:
+    """The place after a command; one that was taken before changes nothing."""
+    if command.id <= (place.asked or 0):
+        return place
+    taken, wish = replace(place, asked=command.id), command.wish
+    match wish.verb:
+        case Verb.START:
+            return taken.owing(_asked_for(session, connection, place, command))
+        case Verb.PAUSE | Verb.RESUME:
+            paused = wish.verb is Verb.PAUSE
+            return replace(taken, snapshot=replace(_owed(place), paused=paused))
+        case Verb.STOP:
+            return replace(taken, snapshot=_without(session, _owed(place), wish))
+        case Verb.THROTTLE:
+            owed = _owed(place)
+            tables = (replace(table, rows_per_s=wish.rows_per_s) for table in owed.pending)
+            return replace(taken, snapshot=owed.with_tables(tables))
+
+
+def _asked_for(
+    session: Session, connection: psycopg.Connection, place: Place, command: Command
+) -> tuple[PendingTable, ...]:
+    """The tables in which the rows lie, each with its part of the command."""
+    wish = command.wish
+    facts = _table(session, wish.table or "")
+    _check(session, connection, facts)
+    owed = () if place.snapshot is None else place.snapshot.pending
+    if any((each.oid, each.where) == (facts.leaves[0], wish.where) for each in owed):
+        raise StateError("backfill-running", f"the rows of {facts.table} are being read already")
+    # A transaction that wrote to the table before it was published is not in the stream.
+    after_xid = Visibility.parse(session.snapshot_text(connection)).xmax
+    return tuple(
+        PendingTable(
+            stored.oid,
+            rows_total=stored.rows_total
+            if wish.where is None
+            else estimated_rows(connection, stored.table, wish.where),
+            where=wish.where,
+            after_xid=after_xid,
+            command=command.id,
+            rows_per_s=wish.rows_per_s,
+        )
+        for stored in stored_tables(connection, facts.leaves)
+    )
+
+
+def _table(session: Session, name: str) -> TableFacts:
+    session.refresh_tables()
+    found = [facts for facts in session.tables if name in (str(facts.table), facts.table.name)]
+    if len(found) == 1:
+        return found[0]
+    names = [str(facts.table) for facts in session.tables]
+    if found:
+        reason = f"{name!r} could be {' or '.join(str(facts.table) for facts in found)}"
+    else:
+        near = difflib.get_close_matches(name, names, 1) or difflib.get_close_matches(
+            f"public.{name}", names, 1
+        )
+        guess = f"; did you mean {near[0]}?" if near else ""
+        reason = f"{name!r} is not a captured table{guess}"
+    raise ConfigError("backfill-table", reason, where=session.where)
+
+
+def _check(session: Session, connection: psycopg.Connection, facts: TableFacts) -> None:
+    if not facts.key:
+        raise ConfigError("backfill-no-key", f"{facts.table} has no key", where=session.where)
+    found = read_publication(connection, session.config.publication)
+    sent = found is not None and (found.all_tables or facts.table in found.named | found.published)
+    if not sent:
+        raise ConfigError(
+            "backfill-table",
+            f"{facts.table} is not published, so not captured",
+            where=session.where,
+        )
+    if not facts.leaves:
+        raise ConfigError("backfill-table", f"{facts.table} has no partition", where=session.where)
+
+
+def _owed(place: Place) -> SnapshotPlace:
+    if place.snapshot is None:
+        raise StateError("backfill-none", "no rows are owed")
+    return place.snapshot
+
+
+def _without(session: Session, owed: SnapshotPlace, wish: Wish) -> SnapshotPlace | None:
+    """Without what was asked for; rows that nobody asked for are owed to the log itself."""
+    leaves = None if wish.table is None else _table(session, wish.table).leaves
+    kept = [
+        table
+        for table in owed.pending
+        if table.command is None or (leaves is not None and table.oid not in leaves)
+    ]
+    if len(kept) == len(owed.pending):
+        raise StateError("backfill-none", "none of the rows that are owed were asked for")
+    return owed.with_tables(kept)
