@@ -13,7 +13,7 @@ help: ## Show this help
 setup: $(READY) ## Make .venv with everything; .venv/bin/headwater is the command
 	@echo "ready: $(VENV)/bin/headwater --help"
 
-$(READY): requirements.lock pyproject.toml tools/setup.sh tools/build_proto.py src/headwater/format/proto/event.proto
+$(READY): requirements.lock pyproject.toml tools/setup.sh tools/build_proto.py $(wildcard src/headwater/format/proto/*.proto)
 	@tools/setup.sh $(VENV)
 	@touch $@
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from headwater.contract import Sink, SourceBatch
 from headwater.deliver import DeadLetters
-from headwater.format.json import JsonFormat
+from headwater.format.headwater.json import JsonFormat
 from headwater.log import RetentionPolicy, SqliteLog
 from headwater.observe import NoMetrics, SystemClock
 from headwater.runtime.capture import CaptureLoop, CapturePolicy
@@ -32,7 +32,8 @@ _IDLE_LOOKS = 4
 class Job:
     """What one worker process is to do. `step` names something to do instead of capturing.
 
-    With a `dsn` it captures that PostgreSQL database, without one the directory's SQLite file.
+    With a `dsn` it captures that PostgreSQL database over `transport`, without one the directory's
+    SQLite file.
     """
 
     directory: str
@@ -41,6 +42,7 @@ class Job:
     step: str = ""
     retain: bool = False
     dsn: str = ""
+    transport: str = "replication"
 
 
 @dataclass(frozen=True, slots=True)

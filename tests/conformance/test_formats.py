@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from headwater.contract import Format
-from headwater.format.avro import AvroFormat
-from headwater.format.json import JsonFormat
-from headwater.format.protobuf import ProtobufFormat
+from headwater.format.headwater.avro import AvroFormat
+from headwater.format.headwater.json import JsonFormat
+from headwater.format.headwater.protobuf import ProtobufFormat
 from headwater.testing.conformance.format import FormatConformance
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from headwater.contract import Sink
-from headwater.format.json import JsonFormat
-from headwater.format.protobuf import ProtobufFormat
+from headwater.format.headwater.json import JsonFormat
+from headwater.format.headwater.protobuf import ProtobufFormat
 from headwater.sink import FileSink, Framing, StreamSink
 from headwater.testing.conformance.sink import SinkConformance
 from headwater.testing.scripted import MemorySink

@@ -113,19 +113,19 @@ def _postgres(url: SourceUrl, options: SourceOptions) -> Source:
 
 
 def _json_format() -> Format:
-    from headwater.format.json import JsonFormat
+    from headwater.format.headwater.json import JsonFormat
 
     return JsonFormat()
 
 
 def _avro_format() -> Format:
-    from headwater.format.avro import AvroFormat
+    from headwater.format.headwater.avro import AvroFormat
 
     return AvroFormat()
 
 
 def _protobuf_format() -> Format:
-    from headwater.format.protobuf import ProtobufFormat
+    from headwater.format.headwater.protobuf import ProtobufFormat
 
     return ProtobufFormat()
 

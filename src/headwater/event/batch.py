@@ -183,6 +183,7 @@ def _to_event(row: dict[str, Any]) -> Event:
         event_id=UUID(bytes=row["event_id"]),
         schema_id=row["schema_id"],
         context=None if row["context"] is None else json.loads(row["context"]),
+        extra=None if row["extra"] is None else json.loads(row["extra"]),
     )
 
 
@@ -220,6 +221,7 @@ def _to_row(event: Event) -> dict[str, Any]:
         },
         "schema_id": event.schema_id,
         "context": _image(event.context),
+        "extra": _image(event.extra),
     }
 
 

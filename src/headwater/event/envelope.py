@@ -41,7 +41,10 @@ class Transaction:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One committed change. `before` and `after` are row images by the value rule."""
+    """One committed change. `before` and `after` are row images by the value rule.
+
+    `extra` is what a record of another format said that no field here can hold, by format.
+    """
 
     op: Operation
     source: Origin
@@ -60,6 +63,7 @@ class Event:
     event_id: UUID = field(default_factory=lambda: UUID(int=0))
     schema_id: int = 0
     context: dict[str, Any] | None = None
+    extra: dict[str, Any] | None = None
 
     @property
     def table_id(self) -> TableId:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-EVENT_SCHEMA_VERSION = 1
+EVENT_SCHEMA_VERSION = 2  # 1 was without `extra`
 _VERSION_KEY = b"headwater.event_schema"
 
 SNAPSHOT = pa.struct(
@@ -28,7 +28,9 @@ def _required(name: str, kind: pa.DataType) -> pa.Field:
 
 
 # sequence_number is 0 until the log gives one; before and after are UTF-8 JSON text; a null list of
-# unavailable columns means none; schema_id 0 means that no schema version is known.
+# unavailable columns means none; schema_id 0 means that no schema version is known. extra is UTF-8
+# JSON: what a record of another format said that no field here can hold, by format; captured events
+# have none.
 EVENT_SCHEMA: pa.Schema = pa.schema(
     [
         _required("sequence_number", pa.int64()),
@@ -50,6 +52,7 @@ EVENT_SCHEMA: pa.Schema = pa.schema(
         pa.field("transaction", TRANSACTION),
         _required("schema_id", pa.int64()),
         pa.field("context", pa.string()),
+        pa.field("extra", pa.string()),
     ],
     metadata={_VERSION_KEY: str(EVENT_SCHEMA_VERSION).encode()},
 )

@@ -58,16 +58,16 @@ class EnvelopeColumns:
                 "ts_ms": _integers("ts", self.ts_ms),
                 "table_schema": _values("schema", self.schema, pa.string(), {str, NoneType}),
                 "table_name": _texts("table", self.table),
-                "primary_key": _names("primary_key", self.primary_key),
+                "primary_key": _names("primary_key", self),
                 "before": _values("before", self.before, pa.string(), {str, NoneType}),
                 "after": _values("after", self.after, pa.string(), {str, NoneType}),
                 "before_is_key_only": _values(
                     "before_is_key_only", self.before_is_key_only, pa.bool_(), {bool}
                 ),
-                "unavailable_columns": _unavailable("unavailable_columns", self),
-                "before_unavailable_columns": _unavailable("before_unavailable_columns", self),
+                "unavailable_columns": _names("unavailable_columns", self),
+                "before_unavailable_columns": _names("before_unavailable_columns", self),
                 "snapshot": _struct("snapshot", self.snapshot),
-                "transaction": _struct("transaction", self.transaction),
+                "transaction": _struct("transaction", list(map(_known_total, self.transaction))),
             }
         )
 
@@ -122,19 +122,21 @@ def _integers(name: str, values: Sequence[Any]) -> pa.Array:
     return _values(name, values, pa.int64(), {int})
 
 
-def _names(name: str, values: Sequence[Any]) -> pa.Array:
-    kind = pa.list_(pa.string())
-    _check_kinds(name, values, {list, NoneType})
-    if set(map(type, chain.from_iterable(filter(None, values)))) - {str}:
-        row = next(i for i, names in enumerate(values) if set(map(type, names or ())) - {str})
-        raise bad_record(row, f"{name} is not a list of strings")
-    return _array(name, values, kind)
-
-
-def _unavailable(name: str, columns: EnvelopeColumns) -> pa.Array:
+def _names(name: str, columns: EnvelopeColumns) -> pa.Array:
+    """A column of name lists; an empty list says the same as none."""
     lists: Sequence[Any] = getattr(columns, name)
     _check_kinds(name, lists, {list, NoneType})
-    return _names(name, [names or None for names in lists])
+    if set(map(type, chain.from_iterable(filter(None, lists)))) - {str}:
+        row = next(i for i, names in enumerate(lists) if set(map(type, names or ())) - {str})
+        raise bad_record(row, f"{name} is not a list of strings")
+    return _array(name, [names or None for names in lists], pa.list_(pa.string()))
+
+
+def _known_total(block: tuple[Any, ...] | None) -> tuple[Any, ...] | None:
+    """0 total_events is how some carriers say that the number is not known."""
+    if block is None or type(block[1]) is not int or block[1] != 0:
+        return block
+    return block[0], None, block[2]
 
 
 def _struct(name: str, values: Sequence[tuple[Any, ...] | None]) -> pa.Array:

@@ -21,7 +21,7 @@ import sys
 from pathlib import Path
 from headwater.deliver import DeadLetters
 from headwater.errors import DataError
-from headwater.format.json import JsonFormat
+from headwater.format.headwater.json import JsonFormat
 from headwater.log import SqliteLog
 from headwater.observe import NoMetrics, SystemClock
 from headwater.runtime import DeliveryLoop, DeliveryPolicy, Subscription, SubscriptionPolicy

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from headwater.errors import DataError
 from headwater.event import Event, EventBatch, validate
-from headwater.format.avro import AvroFormat
-from headwater.format.avro_schema import EVENT_12
-from headwater.format.json import JsonFormat
-from headwater.format.protobuf import ProtobufFormat
+from headwater.format.headwater.avro import AvroFormat
+from headwater.format.headwater.avro_schema import EVENT_12
+from headwater.format.headwater.json import JsonFormat
+from headwater.format.headwater.protobuf import ProtobufFormat
 from headwater.testing.strategies import event_batches, events
 from tests.unit.format import seed
 

@@ -12,8 +12,8 @@ import pytest
 
 from headwater.errors import ConfigError, DataError
 from headwater.event import EventBatch, Transaction
-from headwater.format.avro import AvroFormat
-from headwater.format.avro_schema import EVENT, EVENT_12
+from headwater.format.headwater.avro import AvroFormat
+from headwater.format.headwater.avro_schema import EVENT, EVENT_12
 from tests.unit.format import seed
 from tests.unit.format.samples import READ, UPDATE, batch
 

@@ -17,7 +17,7 @@ def run(code: str) -> str:
 
 def test_package_loads_no_extra_when_imported() -> None:
     code = (
-        "import sys, headwater.format, headwater.format.json, headwater.format.avro_schema;"
+        "import sys, headwater.format.headwater.json, headwater.format.headwater.avro_schema;"
         "print(sorted({n.split('.')[0] for n in sys.modules} & {'fastavro', 'google'}))"
     )
     assert run(code) == "[]"
@@ -35,7 +35,7 @@ import sys
 sys.modules[{library!r}] = None
 from headwater.errors import MachineError
 try:
-    import headwater.format.{extra}
+    import headwater.format.headwater.{extra}
 except MachineError as error:
     print(error.code, "|", error.hint)
 """
@@ -48,7 +48,7 @@ import sys
 sys.modules["headwater.format._generated.event_pb2"] = None
 from headwater.errors import MachineError
 try:
-    import headwater.format.protobuf
+    import headwater.format.headwater.protobuf
 except MachineError as error:
     print(error.code)
 """

@@ -8,9 +8,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from headwater.contract import Format
 from headwater.errors import DataError
 from headwater.event import EVENT_SCHEMA, EventBatch
-from headwater.format.json import JsonFormat
+from headwater.format.headwater.avro import AvroFormat
+from headwater.format.headwater.json import JsonFormat
+from headwater.format.headwater.protobuf import ProtobufFormat
 from tests.unit.format.samples import READ, UPDATE, batch
 
 UPDATE_TEXT = (
@@ -127,14 +130,22 @@ def test_decode_takes_line_breaks_out_when_an_image_is_pretty_printed() -> None:
     assert decoded.column("before").to_pylist() == ['{"id": 1,"org":"ä"}']
 
 
-def test_decode_skips_members_that_it_does_not_know() -> None:
-    decoded = JsonFormat().decode([changed(cluster={"a": [1]})])
-    assert decoded.records.equals(batch(UPDATE).records)
+def test_decode_keeps_members_that_it_does_not_know_beside_the_envelope() -> None:
+    record = changed(cluster={"a": [1]})
+    decoded = JsonFormat().decode([record])
+    assert decoded.records.drop_columns(["extra"]).equals(
+        batch(UPDATE).records.drop_columns(["extra"])
+    )
+    assert [json.loads(again) for again in JsonFormat().encode(decoded)] == [json.loads(record)]
 
 
-def test_decode_keeps_an_empty_key_list_when_json_has_one() -> None:
-    decoded = JsonFormat().decode([changed(primary_key=[])])
-    assert decoded.column("primary_key").to_pylist() == [[]]
+@pytest.mark.parametrize("form", [JsonFormat(), AvroFormat(), ProtobufFormat()])
+def test_decode_keeps_an_empty_key_list_when_another_form_carried_it(form: Format) -> None:
+    record = changed(primary_key=[])
+    decoded = JsonFormat().decode([record])
+    assert decoded.column("primary_key").to_pylist() == [None]
+    carried = form.decode(form.encode(decoded))
+    assert [json.loads(again) for again in JsonFormat().encode(carried)] == [json.loads(record)]
 
 
 @pytest.mark.parametrize(

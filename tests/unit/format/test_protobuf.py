@@ -9,7 +9,7 @@ import pytest
 
 from headwater.errors import DataError
 from headwater.event import Event, EventBatch, Origin, Transaction
-from headwater.format.protobuf import ProtobufFormat
+from headwater.format.headwater.protobuf import ProtobufFormat
 from tests.unit.format import seed
 from tests.unit.format.samples import READ, UPDATE, batch
 

@@ -7,7 +7,7 @@ import pytest
 
 from headwater.errors import ConfigError, CorruptionError, DataError, MachineError
 from headwater.event import EventBatch
-from headwater.format.json import JsonFormat
+from headwater.format.headwater.json import JsonFormat
 from headwater.sink import FileSink, Framing
 from headwater.testing.builders import inserts
 

@@ -46,7 +46,8 @@ def row_events(
             pa.nulls(len(place), EVENT_SCHEMA.field("snapshot").type),
             pa.nulls(len(place), TRANSACTION),
             _schema_ids(captured, rows.relation),
-            pa.nulls(len(place), pa.string()),
+            pa.nulls(len(place), pa.string()),  # context
+            pa.nulls(len(place), pa.string()),  # extra
         ],
         schema=EVENT_SCHEMA,
     )

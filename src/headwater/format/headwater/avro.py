@@ -5,6 +5,9 @@ datum, and a partial row would pass for a whole one (INV-10); so the reader neve
 with the writer schema it was given. For data of producers that know only the envelope's first
 twelve fields, or for readers that do, use `AvroFormat(writer_schema=EVENT_12)`; writing then
 refuses an event whose unavailable columns it would lose.
+
+What other formats said of an event (its `extra`) follows the datum as one more Avro string. Events
+that a source captured have none, and are the bare datum.
 """
 
 from __future__ import annotations
@@ -17,7 +20,6 @@ import pyarrow.compute as pc
 
 from headwater.errors import ConfigError
 from headwater.event import ENVELOPE_VERSION, EventBatch, Operation
-from headwater.format.avro_schema import EVENT
 from headwater.format.columns import (
     UINT31,
     EnvelopeColumns,
@@ -25,8 +27,10 @@ from headwater.format.columns import (
     check_ranges,
     unwritable,
 )
-from headwater.format.extra import missing_extra
+from headwater.format.headwater.avro_schema import EVENT, EXTRA
 from headwater.format.image import read_image, sorted_images
+from headwater.format.library import missing_extra
+from headwater.format.stash import checked_text, put_extra
 
 try:
     import fastavro
@@ -88,28 +92,35 @@ class AvroFormat:
             row = pc.index(batch.column(name).is_valid(), value=True).as_py()
             if row >= 0:
                 raise unwritable(row, f"the writer schema has no field {name}")
+        data = _datums(batch, sort_row_keys=self._sort_row_keys)
         return [
-            self._write(index, datum)
-            for index, datum in enumerate(_datums(batch, sort_row_keys=self._sort_row_keys))
+            self._write(index, datum, extra)
+            for index, (datum, extra) in enumerate(
+                zip(data, batch.column("extra").to_pylist(), strict=True)
+            )
         ]
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; a damaged, cut or overlong datum is a DataError with its index."""
-        data = [self._read(index, record) for index, record in enumerate(records)]
-        batch = _columns(data).to_batch()
+        read = [self._read(index, record) for index, record in enumerate(records)]
+        batch = put_extra(
+            _columns([datum for datum, _ in read]).to_batch(), [extra for _, extra in read]
+        )
         # fastavro reads an int as a long and does not mind its size.
         check_ranges(batch, _RANGES, bad_record)
         return batch
 
-    def _write(self, index: int, datum: dict[str, Any]) -> bytes:
+    def _write(self, index: int, datum: dict[str, Any], extra: str | None) -> bytes:
         out = BytesIO()
         try:
             fastavro.schemaless_writer(out, self._writer, datum)
+            if extra is not None:
+                fastavro.schemaless_writer(out, EXTRA, extra)
         except _FAILURES as exc:
             raise unwritable(index, f"does not fit the writer schema: {exc}") from exc
         return out.getvalue()
 
-    def _read(self, index: int, record: bytes) -> dict[str, Any]:
+    def _read(self, index: int, record: bytes) -> tuple[dict[str, Any], str | None]:
         stream = BytesIO(record)
         try:
             datum: dict[str, Any] = fastavro.schemaless_reader(stream, self._writer, self._reader)
@@ -117,9 +128,19 @@ class AvroFormat:
             datum["after"] = read_image(datum["after"])
         except _FAILURES as exc:
             raise bad_record(index, f"not a datum of the writer schema: {exc}") from exc
-        if stream.tell() != len(record):
-            raise bad_record(index, f"{len(record) - stream.tell()} bytes follow the datum")
-        return datum
+        rest = record[stream.tell() :]
+        return datum, _extra(index, rest) if rest else None
+
+
+def _extra(index: int, rest: bytes) -> str | None:
+    stream = BytesIO(rest)
+    try:
+        extra = checked_text(fastavro.schemaless_reader(stream, EXTRA, None))
+    except _FAILURES as exc:
+        raise bad_record(index, f"{len(rest)} bytes follow the datum") from exc
+    if stream.tell() != len(rest):
+        raise bad_record(index, f"{len(rest) - stream.tell()} bytes follow the datum")
+    return extra
 
 
 def _parsed(schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,8 +19,9 @@ from headwater.format.columns import (
     bad_record,
     check_ranges,
 )
-from headwater.format.extra import missing_extra
 from headwater.format.image import read_image, sorted_images
+from headwater.format.library import missing_extra
+from headwater.format.stash import checked_text, put_extra
 
 try:
     from google.protobuf.message import DecodeError
@@ -69,7 +70,7 @@ class ProtobufFormat:
         names = (
             "op", "source_name", "offset", "source_ts_ms", "ts_ms", "table_schema", "table_name",
             "primary_key", "snapshot", "transaction", "before_is_key_only",
-            "unavailable_columns", "before_unavailable_columns",
+            "unavailable_columns", "before_unavailable_columns", "extra",
         )  # fmt: skip
         images = [batch.column(name).to_pylist() for name in ("before", "after")]
         if self.sort_row_keys:
@@ -79,22 +80,24 @@ class ProtobufFormat:
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; bytes that are no message of the envelope are a DataError with its index."""
-        befores, afters, messages = [], [], []
+        befores, afters, extras, messages = [], [], [], []
         for index, record in enumerate(records):
             try:
                 message = Event.FromString(record)
                 befores.append(_image(message, "before"))
                 afters.append(_image(message, "after"))
+                extra = message.headwater_extra
+                extras.append(checked_text(extra) if extra else None)
             except (DecodeError, ValueError) as exc:
                 raise bad_record(index, f"not a message of the envelope: {exc}") from exc
             messages.append(message)
-        return _columns(befores, afters, messages).to_batch()
+        return put_extra(_columns(befores, afters, messages).to_batch(), extras)
 
 
 def _write(row: tuple[Any, ...]) -> bytes:
     (
         before, after, op, source_name, offset, source_ts_ms, ts_ms, schema, table, primary_key,
-        snapshot, transaction, key_only, unavailable, before_unavailable,
+        snapshot, transaction, key_only, unavailable, before_unavailable, extra,
     ) = row  # fmt: skip
     # None leaves a field out, which is how the message says null, empty and "not known".
     message = Event(
@@ -112,6 +115,7 @@ def _write(row: tuple[Any, ...]) -> bytes:
         before_is_key_only=key_only,
         unavailable_columns=unavailable,
         before_unavailable_columns=before_unavailable,
+        headwater_extra=extra,
     )
     return bytes(message.SerializeToString())
 

@@ -2,21 +2,27 @@
 
 Members stand in the envelope's order, nulls are written, and the two lists of unavailable columns
 are left out when empty: byte for byte what the envelope's first producer writes, row images aside.
-Those keep their column order unless `sort_row_keys` asks for that producer's sorted maps.
+Those keep their column order unless `sort_row_keys` asks for that producer's sorted maps. Members
+that the envelope does not know are kept in the event's `extra`; what other formats said stands in a
+member of its own, `headwater_extra`, which the envelope's other readers skip.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import pyarrow as pa
 
 from headwater.event import ENVELOPE_VERSION, EventBatch
 from headwater.format.columns import bad_record, check_ranges
+from headwater.format.headwater.json_reader import AFTER, BEFORE, split, to_columns
 from headwater.format.image import sorted_images
-from headwater.format.json_reader import AFTER, BEFORE, split, to_columns
-from headwater.format.json_writer import (
+from headwater.format.jsontext import loads_object
+from headwater.format.stash import Site, dress, with_extra
+from headwater.format.text import (
     boolean,
     join,
     operation,
@@ -27,10 +33,13 @@ from headwater.format.json_writer import (
     transaction,
 )
 
+FAMILY = "headwater"
+SITE = Site(("headwater_extra",))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JsonFormat:
-    """Reads and writes the JSON envelope. Unknown members are skipped; each record is one line."""
+    """Reads and writes the JSON envelope; each record is one line."""
 
     sort_row_keys: bool = False
 
@@ -46,9 +55,13 @@ class JsonFormat:
 
     def encode(self, batch: EventBatch) -> Sequence[bytes]:
         """One line of UTF-8 per event, composed column by column."""
+        return dress(FAMILY, SITE, self.natural(batch), batch)
+
+    def natural(self, batch: EventBatch) -> pa.Array:
+        """The records as text, without what other formats said."""
         check_ranges(batch, {})
         column = batch.column
-        text = join(
+        return join(
             BEFORE, self._images(column("before")),
             AFTER, self._images(column("after")),
             ',"op":', operation(column("op")),
@@ -67,23 +80,34 @@ class JsonFormat:
             optional("before_unavailable_columns", column("before_unavailable_columns")),
             "}",
         )  # fmt: skip
-        records: list[bytes] = text.cast(pa.large_binary()).to_pylist()
-        return records
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; a record that is no envelope of version 1 is a DataError with its index."""
-        befores, afters, rows = [], [], []
+        befores, afters, rows, said = [], [], [], []
+        records = list(records)
         for index, record in enumerate(records):
             try:
                 before, after, row = split(str(record, "utf-8"))
+                said.append(SITE.take(row))
             except ValueError as exc:
                 raise bad_record(index, f"not an envelope in JSON: {exc}") from exc
             befores.append(before)
             afters.append(after)
             rows.append(row)
-        return to_columns(befores, afters, rows).to_batch()
+        batch = to_columns(befores, afters, rows).to_batch()
+        natural = self.natural(batch).cast(pa.large_binary()).to_pylist()
+        return with_extra(FAMILY, batch, natural, records, said, partial(_members, records))
 
     def _images(self, images: pa.Array) -> pa.Array:
         if not self.sort_row_keys:
             return images
         return pa.array(sorted_images(images.to_pylist()), pa.string())
+
+
+def _members(records: Sequence[bytes], index: int) -> dict[str, Any]:
+    try:
+        members = loads_object(records[index])
+        SITE.take(members)
+    except ValueError as exc:
+        raise bad_record(index, f"not an envelope in JSON: {exc}") from exc
+    return members

@@ -2,7 +2,8 @@
 
 `EVENT` is what Headwater writes. `EVENT_12` is the envelope as it was first published, with twelve
 fields; `EVENT` appends the two lists of unavailable columns with the default `[]`, so a reader
-resolves old data to it (give `EVENT_12` as the writer schema).
+resolves old data to it (give `EVENT_12` as the writer schema). `EXTRA` is the type of what follows
+the datum of an event that another format brought.
 """
 
 from __future__ import annotations
@@ -71,6 +72,7 @@ _TWELVE = [
     _field("before_is_key_only", "boolean", default=False),
 ]
 
+EXTRA = "string"
 EVENT_12: Schema = _record("Event", _TWELVE)
 EVENT: Schema = _record(
     "Event",
