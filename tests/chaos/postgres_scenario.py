@@ -6,6 +6,7 @@ import signal
 import time
 from dataclasses import dataclass
 from enum import Enum
+from itertools import cycle
 from pathlib import Path
 
 from headwater.errors import HeadwaterError
@@ -40,13 +41,17 @@ class Outage(Enum):
 
 @dataclass(frozen=True)
 class Plan:
-    """Which workers are killed where, in order; then one runs to the end."""
+    """Which workers are killed where, in order; then one runs to the end.
+
+    The workers use the transports in turn.
+    """
 
     seed: int
     kills: tuple[Kill, ...]
     plant: str = ""
     outage: Outage = Outage.NEVER
     largest: int = BIG_ROWS
+    transports: tuple[str, ...] = ("replication",)
 
 
 class Scenario:
@@ -60,6 +65,7 @@ class Scenario:
         self._place = Place(directory)
         self._plan = plan
         self._heads: list[int] = []
+        self._transports = cycle(plan.transports)
         self._workload = Workload(database, plan.seed, plan.largest)
         postgres_truth.watch(database)
         chosen = config(database.dsn())
@@ -121,6 +127,7 @@ class Scenario:
             failpoints=failpoints,
             plant=self._plan.plant,
             dsn=self._database.dsn(),
+            transport=next(self._transports),
         )
         worker = self._nursery.start(job)
         while worker.alive() and not self._place.ready.exists():

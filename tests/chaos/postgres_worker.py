@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.compute as pc
@@ -14,8 +15,9 @@ from headwater.observe import NoMetrics, SystemClock
 from headwater.runtime.capture import CaptureLoop, CapturePolicy
 from headwater.secret import Secret
 from headwater.source.postgres import PostgresSource, PostgresSourceConfig
+from headwater.source.postgres.config import Transport
 from headwater.source.postgres.place import Place as SourcePlace
-from headwater.source.postgres.stream import receive, running
+from headwater.source.postgres.stream import peek, receive, running
 from tests.chaos.postgres_plants import PLANTS
 from tests.chaos.postgres_workload import UNWANTED
 from tests.chaos.worker import Job, Place
@@ -42,11 +44,12 @@ def work(job: Job) -> None:
     """Run until the application has finished and everything it wrote is in the log."""
     # The server is told at once, so that a premature confirmation cannot hide.
     receive._WAKE_S = 0.01
+    peek._TELL_S = 0.01
     running._POSITION_INTERVAL_S = 0.02
     if job.plant:
         PLANTS[job.plant]()
     place = Place.of(job)
-    source = WatchedSource(config(job.dsn))
+    source = WatchedSource(replace(config(job.dsn), transport=Transport(job.transport)))
     capture = CaptureLoop(
         source,
         SqliteLog.create(place.log),

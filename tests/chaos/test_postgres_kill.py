@@ -49,6 +49,12 @@ FEW = {
 RESUMED = {"source.postgres.slot_checked"}
 # Only a capture whose first load was cut off passes these.
 OWING = {"source.postgres.backfill_read", "source.postgres.backfill_placed"}
+# Only a capture without a replication connection passes these.
+BY_SQL = {
+    "source.postgres.peeked",
+    "source.postgres.peek_handed_on",
+    "source.postgres.slot_advanced",
+}
 # Certainly passed while a worker comes up again, whatever the first one left.
 WHILE_RECOVERING = ("log.open.before_commit", "log.open.after_commit", "capture.after_read")
 
@@ -66,7 +72,8 @@ def plan_for(name: str, seed: int) -> Plan:
     if chooser.random() < 0.3:
         kills.append(Kill(chooser.choice(WHILE_RECOVERING)))
     outage = chooser.choice([Outage.NEVER, Outage.BETWEEN_WORKERS, Outage.UNDER_A_WORKER])
-    return Plan(seed, tuple(kills), outage=outage)
+    transports = ("sql",) if name in BY_SQL else ("replication",)
+    return Plan(seed, tuple(kills), outage=outage, transports=transports)
 
 
 def test_failpoints_are_enough_when_counted() -> None:
@@ -100,4 +107,29 @@ def test_log_is_exact_when_transactions_are_huge(
 ) -> None:
     kills = (Kill("source.postgres.spooled", 30), Kill("log.piece.after_commit", 100))
     plan = Plan(1, kills, outage=Outage.BETWEEN_WORKERS, largest=HUGE_ROWS)
+    assert Scenario(workers, chaos_database, arena, plan).run() == []
+
+
+@pytest.mark.parametrize("outage", [Outage.NEVER, Outage.BETWEEN_WORKERS])
+def test_log_is_exact_when_every_second_worker_reads_by_sql(
+    outage: Outage, workers: Nursery, chaos_database: PostgresDatabase, arena: Path
+) -> None:
+    """Each transport goes on where the other was killed."""
+    kills = (
+        Kill("capture.after_append", 12),
+        Kill("source.postgres.gulp_taken", 9),
+        Kill("source.postgres.peek_handed_on", 4),
+        Kill("log.append.before_commit", 7),
+        Kill("source.postgres.slot_advanced", 3),
+        Kill("capture.after_confirm", 8),
+    )
+    plan = Plan(1, kills, outage=outage, transports=("sql", "replication"))
+    assert Scenario(workers, chaos_database, arena, plan).run() == []
+
+
+def test_log_is_exact_when_transactions_are_huge_and_read_by_sql(
+    workers: Nursery, chaos_database: PostgresDatabase, arena: Path
+) -> None:
+    kills = (Kill("source.postgres.peek_handed_on", 5), Kill("log.piece.after_commit", 100))
+    plan = Plan(1, kills, largest=HUGE_ROWS, transports=("sql",))
     assert Scenario(workers, chaos_database, arena, plan).run() == []
