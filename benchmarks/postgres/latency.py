@@ -18,6 +18,8 @@ _TICK = """
 import psycopg, sys, time
 dsn, count, per_second = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 with psycopg.connect(dsn, autocommit=True, prepare_threshold=1) as db:
+    # Only what is in the server's log on disk is sent: else its writer's pauses are measured.
+    db.execute("SET synchronous_commit = on")
     begin = time.perf_counter()
     for number in range(count):
         time.sleep(max(0.0, begin + number / per_second - time.perf_counter()))
