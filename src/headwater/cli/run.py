@@ -7,6 +7,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -164,7 +165,17 @@ def status_text(facts: dict[str, Any]) -> str:
         f"event {facts['log']['head']:,}",
         f"{capture['events_per_s']:,.0f}/s",
     ]
+    if capture["load"] is not None:
+        parts.append(_load_text(capture["load"]))
     parts += [f"{name} lag {each['lag_events']:,}" for name, each in facts["cursors"].items()]
     if health["reason"]:
         parts.append(health["reason"])
     return " · ".join(parts)
+
+
+def _load_text(load: dict[str, Any]) -> str:
+    """Where the first load is, and how long it will take."""
+    text = f"{load['table']} {load['rows_done']:,}"
+    if load["rows_total"]:
+        text += f" of about {max(load['rows_total'], load['rows_done']):,} rows"
+    return text if load["eta_s"] is None else f"{text}, {timedelta(seconds=load['eta_s'])} to go"

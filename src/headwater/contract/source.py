@@ -29,12 +29,16 @@ class SourceIdentity:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotProgress:
-    """How far the snapshot of one table is. `rows_total` is an estimate where counting is dear."""
+    """How far the snapshot of one table is. `rows_total` is an estimate where counting is dear.
+
+    `rows_left` are those still to come of this table and of all that follow; None if not known.
+    """
 
     table: str
     rows_done: int
     rows_total: int | None
     done: bool
+    rows_left: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,22 @@ def _capture(capture: CaptureLoop, clock: Clock) -> dict[str, Any]:
             name: {"rows_done": p.rows_done, "rows_total": p.rows_total, "done": p.done}
             for name, p in facts.snapshot.items()
         },
+        "load": _load(capture),
+    }
+
+
+def _load(capture: CaptureLoop) -> dict[str, Any] | None:
+    """How far the reading of existing rows is, while it goes on."""
+    progress = capture.facts.progress
+    if capture.state is not State.SNAPSHOTTING or progress is None:
+        return None
+    rate, left = capture.rate.per_second(), progress.rows_left
+    return {
+        "table": progress.table,
+        "rows_done": progress.rows_done,
+        "rows_total": progress.rows_total,
+        "rows_left": left,
+        "eta_s": None if left is None or not rate else round(left / rate),
     }
 
 

@@ -54,6 +54,7 @@ class CaptureFacts:
     retrying: bool = False
     last_error: HeadwaterError | None = None
     snapshot: dict[str, SnapshotProgress] = field(default_factory=dict)
+    progress: SnapshotProgress | None = None
 
 
 class CaptureLoop(Loop):
@@ -195,7 +196,7 @@ class CaptureLoop(Loop):
         facts, name, count = self.facts, self._source_name, len(batch.events)
         facts.head, facts.position, facts.phase = head, writer.position, batch.phase
         if batch.progress is not None:
-            facts.snapshot[batch.progress.table] = batch.progress
+            facts.snapshot[batch.progress.table] = facts.progress = batch.progress
         if count:
             facts.last_event_s = self.clock.monotonic_s()
         self.rate.add(count)

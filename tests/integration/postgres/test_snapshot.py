@@ -56,6 +56,21 @@ def test_rows_stand_once_in_the_order_of_tables_when_nothing_is_written(
     assert last[-1]
 
 
+def test_progress_tells_what_is_left_of_all_tables(postgres_database: PostgresDatabase) -> None:
+    _fill(postgres_database)
+    postgres_database.sql("CREATE TABLE a (id int PRIMARY KEY); INSERT INTO a VALUES (1), (2)")
+    postgres_database.sql("ANALYZE a, t")
+    left: list[int | None] = []
+    with capturing(publish(postgres_database, chunk_rows=1)) as capture:
+        while not left or left[-1]:
+            batch = capture.step(timeout_s=5)
+            if batch is not None and batch.progress is not None:
+                left.append(batch.progress.rows_left)
+    assert left[0] == _ROWS
+    assert left == sorted(left, key=lambda rows: -(rows or 0))
+    assert left[-1] == 0
+
+
 def test_chunks_are_small_when_large_values_lie_outside_of_the_pages(
     postgres_database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch
 ) -> None:

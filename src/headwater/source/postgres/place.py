@@ -62,6 +62,16 @@ class SnapshotPlace:
         tables = tuple(sorted(pending, key=lambda table: table.failed is not None))
         return replace(self, pending=tables) if tables else None
 
+    @property
+    def rows_left(self) -> int | None:
+        """About how many rows are still to be read; None before the server has counted them."""
+        left = 0
+        for table in self.pending:
+            if table.rows_total is None:
+                return None
+            left += max(0, table.rows_total - table.rows_done)
+        return left
+
     def with_first(self, table: PendingTable | None) -> SnapshotPlace | None:
         """With the first table moved on, or done; None when nothing is owed any more."""
         return self.with_tables((() if table is None else (table,)) + self.pending[1:])

@@ -33,6 +33,13 @@ class Place:
     chunk_index: int = 0
     pending: tuple[PendingTable, ...] = ()
 
+    @property
+    def rows_left(self) -> int | None:
+        """How many rows are still to be read; None while a table is not begun, and so not counted."""
+        if any(table.after is None for table in self.pending):
+            return None
+        return sum(max(0, table.rows_total - table.rows_done) for table in self.pending)
+
     def with_first(self, table: PendingTable | None) -> Place:
         """The first pending table moved on, or finished when None; the next chunk follows."""
         rest = self.pending[1:]

@@ -256,15 +256,15 @@ class SqliteSource:
         events = snapshot_batch(self._uid, rows.images, schema, pending.capture_no, chunk)
         done = pending.rows_done + len(rows.images)
         self._place = self._place.with_first(rows.next)
-        self._queue.append(
-            SourceBatch(
-                events,
-                self._place.encode(),
-                (schema,),
-                Phase.SNAPSHOT,
-                SnapshotProgress(table.name, done, pending.rows_total, done=rows.next is None),
-            )
+        progress = SnapshotProgress(
+            table=table.name,
+            rows_done=done,
+            rows_total=pending.rows_total,
+            done=rows.next is None,
+            rows_left=self._place.rows_left,
         )
+        batch = SourceBatch(events, self._place.encode(), (schema,), Phase.SNAPSHOT, progress)
+        self._queue.append(batch)
 
     def _schema_moved(self) -> bool:
         """Whether the schema has moved in a way that capture must follow."""

@@ -44,6 +44,7 @@ def chunk_batches(
         rows_done=snapshot.first.rows_done + len(images),
         rows_total=snapshot.first.rows_total,
         done=after_table is None,
+        rows_left=0 if after.snapshot is None else after.snapshot.rows_left,
     )
     begin, last = 0, False
     while not last:
