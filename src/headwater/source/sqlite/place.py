@@ -35,7 +35,7 @@ class Place:
 
     @property
     def rows_left(self) -> int | None:
-        """How many rows are still to be read; None while a table is not begun, and so not counted."""
+        """How many rows are still to come; None while a table is not begun, and so not counted."""
         if any(table.after is None for table in self.pending):
             return None
         return sum(max(0, table.rows_total - table.rows_done) for table in self.pending)
