@@ -15,6 +15,7 @@ from headwater.runtime.health import Facts, verdict
 from headwater.source.postgres import PostgresSource
 from headwater.source.postgres.lsn import parse_lsn
 from headwater.source.postgres.server.slot import SlotFacts, read_slot
+from headwater.source.postgres.stream.mailbox import GULP_MESSAGES
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
 from tests.integration.postgres.capturing import afters, capturing, ops, publish
@@ -59,20 +60,22 @@ def _holds_back(database: PostgresDatabase, lsn: int, limit: int) -> bool:
     return slot.confirmed_flush_lsn < lsn or slot.retained_bytes > limit
 
 
+@pytest.mark.parametrize("waiting", [0, 5 * GULP_MESSAGES])  # so many fill all room that there is
 def test_stream_lives_when_the_reader_is_busy_longer_than_the_servers_patience(
-    database: PostgresDatabase,
+    database: PostgresDatabase, waiting: int
 ) -> None:
     """A peer answers the server only while it reads, and is thrown out during a long task."""
     with capturing(publish(database)) as capture:
         capture.settle()
         pid = _slot(database).active_pid
+        database.sql(f"INSERT INTO t SELECT i, 'x' FROM generate_series(1, {waiting}) i")
         end = time.monotonic() + 3 * _SENDER_TIMEOUT_S
-        key = 0
-        while time.monotonic() < end:  # nothing is read, so whatever waits for the reader is full
+        key = waiting
+        while time.monotonic() < end:
             key += 1
             database.sql("INSERT INTO t VALUES (%s, 'x')", key)
             time.sleep(0.05)
-        assert len(capture.until(key)) == key
+        assert len(capture.until(key, max_events=20_000)) == key
         assert _slot(database).active_pid == pid
 
 

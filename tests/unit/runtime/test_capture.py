@@ -83,6 +83,22 @@ def test_capture_moves_the_position_when_everything_was_filtered() -> None:
     assert _keys(log) == [1]
 
 
+def test_capture_is_in_contact_when_the_source_answers_that_nothing_happened() -> None:
+    """Idle is not stalled: an answer without changes is an answer."""
+    clock = FakeClock()
+
+    class Patient(ScriptedSource):
+        def read(self, max_events: int, timeout_s: float) -> SourceBatch | None:
+            clock.advance(60.0)
+            return super().read(max_events, timeout_s)
+
+    source = Patient([rows(1), Idle(5)])
+    loop = CaptureLoop(source, MemoryLog(), clock=clock, metrics=MemoryMetrics())
+    source.on_end = loop.drain
+    loop.run()
+    assert loop.facts.last_contact_s == clock.monotonic_s()
+
+
 def test_capture_resumes_at_the_durable_position_when_it_starts_again() -> None:
     """INV-3."""
     log = MemoryLog()
