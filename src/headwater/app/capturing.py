@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from types import TracebackType
 from typing import Any, Self
 
 from headwater.app.consuming import Consumer
-from headwater.contract import Source
-from headwater.errors import StateError
+from headwater.contract import Commanded, Source, Verb, Wish
+from headwater.errors import ConfigError, StateError
 from headwater.log import SqliteLog
 from headwater.observe import PrometheusMetrics, SystemClock
 from headwater.runtime import CaptureLoop, CapturePolicy, Delivery
@@ -135,6 +135,21 @@ class Capture:
         """
         self._draining = True
         self.loop.drain()
+
+    def backfill(
+        self, table: str, *, where: str | None = None, rows_per_s: int | None = None
+    ) -> int:
+        """Ask that existing rows of a table be read once more, beside the stream.
+
+        They come as `read` events. Returns the number of the request; `headwater backfill` steers
+        it from outside.
+        """
+        log = self.consumer.log
+        if not isinstance(log, Commanded):
+            raise ConfigError("backfill-unsupported", "this log carries no commands")
+        wish = Wish(verb=Verb.START, table=table, where=where, rows_per_s=rows_per_s)
+        with closing(log.commands()) as commands:
+            return commands.ask(wish)
 
     def status(self) -> dict[str, Any]:
         """State, head, lag, rate and health, as plain values: what `headwater status` shows."""

@@ -12,7 +12,19 @@ from collections.abc import Sequence
 
 import typer
 
-from headwater.cli import about, demo, health, log, run, settings, setup, slots, tail, verify
+from headwater.cli import (
+    about,
+    backfill,
+    demo,
+    health,
+    log,
+    run,
+    settings,
+    setup,
+    slots,
+    tail,
+    verify,
+)
 from headwater.cli.doors import Doors
 from headwater.cli.output import debugging, envelope, glyph, print_json
 from headwater.cli.text import printable
@@ -25,7 +37,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for room in (demo, settings, setup, run, tail, health, verify, log, slots, about):
+for room in (demo, settings, setup, run, tail, health, verify, log, backfill, slots, about):
     room.register(app)
 
 

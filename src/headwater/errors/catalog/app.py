@@ -195,4 +195,9 @@ ENTRIES = section(
         "The PostgreSQL server has no role of this name.",
         "CREATE ROLE … LOGIN REPLICATION PASSWORD '…', then run the command again.",
     ),
+    (
+        "backfill-interrupted",
+        "Capture ended before the rows were read.",
+        "Start it again: headwater run FILE. The reading goes on by itself.",
+    ),
 )

@@ -32,7 +32,7 @@ def carried_out(
             paused = wish.verb is Verb.PAUSE
             return replace(taken, snapshot=replace(_owed(place), paused=paused))
         case Verb.STOP:
-            return replace(taken, snapshot=_without(session, _owed(place), wish))
+            return replace(taken, snapshot=_without(session, connection, _owed(place), wish))
         case Verb.THROTTLE:
             owed = _owed(place)
             tables = (replace(table, rows_per_s=wish.rows_per_s) for table in owed.pending)
@@ -68,7 +68,7 @@ def _asked_for(
 
 def _table(session: Session, name: str) -> TableFacts:
     session.refresh_tables()
-    found = [facts for facts in session.tables if name in (str(facts.table), facts.table.name)]
+    found = [facts for facts in session.tables if facts.table.matches((name,))]
     if len(found) == 1:
         return found[0]
     names = [str(facts.table) for facts in session.tables]
@@ -104,14 +104,25 @@ def _owed(place: Place) -> SnapshotPlace:
     return place.snapshot
 
 
-def _without(session: Session, owed: SnapshotPlace, wish: Wish) -> SnapshotPlace | None:
+def _without(
+    session: Session, connection: psycopg.Connection, owed: SnapshotPlace, wish: Wish
+) -> SnapshotPlace | None:
     """Without what was asked for; rows that nobody asked for are owed to the log itself."""
-    leaves = None if wish.table is None else _table(session, wish.table).leaves
-    kept = [
-        table
-        for table in owed.pending
-        if table.command is None or (leaves is not None and table.oid not in leaves)
-    ]
+    meant = _meant(session, connection, owed, wish.table)
+    kept = [table for table in owed.pending if table.command is None or table.oid not in meant]
     if len(kept) == len(owed.pending):
         raise StateError("backfill-none", "none of the rows that are owed were asked for")
     return owed.with_tables(kept)
+
+
+def _meant(
+    session: Session, connection: psycopg.Connection, owed: SnapshotPlace, name: str | None
+) -> set[int]:
+    """The owed tables of a name, which may be that of one partition or of all; or every one."""
+    oids = {table.oid for table in owed.pending}
+    if name is None:
+        return oids
+    stored = stored_tables(connection, list(oids))
+    own = {each.oid for each in stored if each.table.matches((name,))}
+    whole = (facts.leaves for facts in session.tables if facts.table.matches((name,)))
+    return own.union(*whole)
