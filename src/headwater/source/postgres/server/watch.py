@@ -86,10 +86,7 @@ class Watch:
     def _warn(self, retained: int) -> None:
         """Say it once for each level, and again when it got worse."""
         limit = self._server.max_slot_wal_keep_bytes
-        warn, alarm = _WARN_BYTES, _ALARM_BYTES
-        if limit:
-            warn, alarm = int(limit * _WARN_SHARE), int(limit * _ALARM_SHARE)
-        level = (retained >= warn) + (retained >= alarm)
+        level = level_of(retained, limit)
         if level > self._level:
             _LOG.log(
                 logging.ERROR if level > 1 else logging.WARNING,
@@ -97,3 +94,11 @@ class Watch:
                 extra={"slot": self._config.slot, "retained_bytes": retained, "limit": limit},
             )
         self._level = level
+
+
+def level_of(retained: int, limit: int | None) -> int:
+    """0 is fine, 1 worth a warning, 2 an alarm; `limit` is where the server gives the slot up."""
+    warn, alarm = _WARN_BYTES, _ALARM_BYTES
+    if limit:
+        warn, alarm = int(limit * _WARN_SHARE), int(limit * _ALARM_SHARE)
+    return (retained >= warn) + (retained >= alarm)
