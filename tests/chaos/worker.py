@@ -43,7 +43,6 @@ class Job:
     retain: bool = False
     dsn: str = ""
     transport: str = "replication"
-    transport: str = "replication"
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from threading import Event, Thread
 
 import numpy as np
 import psycopg
-from psycopg import errors
+from psycopg import errors, pq
 
 from headwater.errors import GapError, TransientError
 from headwater.failpoint import failpoint
@@ -76,20 +76,18 @@ class PeekReceiver:
         self._stop = Event()
         self._wake = Event()
         self._asking = False
-        self._options = ""
+        self._slot = self._options = ""
         self._repeated = Repeated(0)
         self._reached = self._confirmed = self._told = 0
         self._told_at = 0.0
         self._thread = Thread(target=self._run, name="headwater-postgres-peek", daemon=True)
 
     def start(self, slot: str, lsn: int, options: Mapping[str, str]) -> None:
-        """Begin at `lsn`. The slot is moved there: a look has no other beginning (INV-2)."""
-        given = [literal(text) for pair in options.items() for text in pair]
-        self._options = ", ".join(given)
+        """Begin at `lsn`: the first look finds the slot moved there, for want of a beginning."""
+        self._slot = slot
+        self._options = ", ".join(literal(text) for pair in options.items() for text in pair)
         self._repeated = Repeated(lsn)
         self._reached = self._confirmed = lsn
-        with translated(slot):
-            self._advance()
         self._thread.start()
 
     def take(self, timeout_s: float) -> Gulp | None:
@@ -121,13 +119,17 @@ class PeekReceiver:
 
     def _run(self) -> None:
         try:
-            with translated(self._config.slot):
+            with translated(self._slot):
                 while not self._stop.is_set():
                     self._turn()
-                if self._connection.pgconn.transaction_status == psycopg.pq.TransactionStatus.IDLE:
+                if self._idle:
                     self._advance()
         except BaseException as exc:  # noqa: BLE001 - handed to the thread that reads
             self._gulps.fail(exc)
+
+    @property
+    def _idle(self) -> bool:
+        return self._connection.info.transaction_status is pq.TransactionStatus.IDLE
 
     def _turn(self) -> None:
         """Look if the server's log has grown; then let it rest for as long as the look took."""
@@ -150,13 +152,14 @@ class PeekReceiver:
 
     def _look(self, until: int) -> None:
         """Hand on what commits before `until` and was not handed on before."""
-        self._advance()
+        self._advance()  # always: what the log holds from an earlier process must not be shown
         self._check()
         try:
             if not self._pass_on(until):
                 return
         except errors.UndefinedObject as exc:
-            self._check()
+            if self._idle:
+                self._check()  # it may be the slot that is gone
             raise publication.gone(exc, self._config.publication) from exc
         self._check()
         self._reached = until
@@ -165,12 +168,12 @@ class PeekReceiver:
 
     def _check(self) -> None:
         """Nobody else may have read the slot, or dropped it (INV-9)."""
-        found = read_slot(self._connection, self._config.slot)
+        found = read_slot(self._connection, self._slot)
         check_slot(found, self._config, self._server, self._confirmed)
 
     def _pass_on(self, until: int) -> bool:
         """Hand on while rows arrive; False if it was ended before all of them were here."""
-        slot, options = literal(self._config.slot), self._options
+        slot, options = literal(self._slot), self._options
         query = _LOOK.format(slot=slot, until=literal(format_lsn(until)), options=options)
         rows: Arrived = []
         size = 0
@@ -208,7 +211,7 @@ class PeekReceiver:
                 "source-gap",
                 f"somebody else has read the slot up to {format_lsn(began)}, and the log holds "
                 f"changes only up to {format_lsn(self._confirmed)}",
-                where=self._config.slot,
+                where=self._slot,
             )
 
     def _put(self, gulp: Gulp) -> None:
@@ -224,7 +227,7 @@ class PeekReceiver:
         """Move the slot to where the log stands."""
         lsn = self._confirmed
         if lsn > self._told:
-            given = {"slot": self._config.slot, "lsn": format_lsn(lsn)}
+            given = {"slot": self._slot, "lsn": format_lsn(lsn)}
             self._connection.execute(_ADVANCE, given)
             self._told, self._told_at = lsn, time.monotonic()
             failpoint("source.postgres.slot_advanced")
