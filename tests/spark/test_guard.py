@@ -66,3 +66,20 @@ def test_second_driver_that_fills_a_new_table_doubles_no_key(
     held = spark.read.format("delta").load(path).collect()
     assert sorted((row["id"], row["name"]) for row in held) == [(0, "a"), (1, "b")]
     assert first.applied() == 20
+
+
+def test_rows_are_those_of_the_position_when_another_driver_has_gone_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A moved row is completed from the table as it stood before the batch, or not at all."""
+    table = DeltaTarget(spark, str(tmp_path / "items"), "driver")
+    assert table.rows(table.standing()) is None
+    table.prepare(ITEMS)
+    table.fill(spark.createDataFrame([(10, False, 1, "old", False)], COLUMNS), CHANGES, 10)
+    standing = table.standing()
+    table.merge(spark.createDataFrame([(20, True, 1, "", False)], COLUMNS), CHANGES, 20)
+    held = table.rows(standing)
+    assert held is not None
+    assert standing.applied == 10
+    assert [row["name"] for row in held.collect()] == ["old"]
+    assert table.applied() == 20

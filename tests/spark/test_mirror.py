@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,17 +149,17 @@ DOCS = TableSchema(
 )
 
 
-def _event(op: Operation, offset: int, **images: object) -> EventBatch:
+def _event(op: Operation, offset: int, schema: TableSchema = DOCS, **images: object) -> EventBatch:
     columns = {
         "op": int(op),
         "source_name": "postgres",
         "offset": [str(offset)],
         "source_ts_ms": 1,
         "ts_ms": 1,
-        "table_schema": "public",
-        "table_name": "docs",
+        "table_schema": schema.table.schema,
+        "table_name": schema.table.name,
         "primary_key": ["id"],
-        "schema_id": DOCS.schema_id,
+        "schema_id": schema.schema_id,
         **{
             name: [encode_row(image) if isinstance(image, dict) else image]
             for name, image in images.items()
@@ -199,3 +200,22 @@ def test_unavailable_columns_keep_their_value_and_truncate_empties(
     ) == [(3, "c", 0)]
     assert apply(_event(op.TRUNCATE, 9)) == []
     writer.close()
+
+
+def test_tables_stay_apart_when_only_their_schemas_differ(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    log = SqliteLog.create(tmp_path / "docs.hwlog")
+    writer = log.writer(IDENTITY)
+    namesake = replace(DOCS, table=TableId("archive", "docs"))
+    for number, schema in enumerate((DOCS, namesake), start=1):
+        image = {"id": number, "body": str(schema.table), "views": 0}
+        event = _event(Operation.INSERT, number, schema, after=image)
+        writer.append(SourceBatch(event, Position({"n": number}), (schema,)))
+    writer.close()
+    TableJob(log.path, str(tmp_path / "lake")).run_once(spark)
+    for number, schema in enumerate((DOCS, namesake), start=1):
+        frame = spark.read.format("delta").load(str(tmp_path / "lake" / str(schema.table)))
+        assert [(row["id"], row["body"]) for row in frame.collect()] == [
+            (number, str(schema.table))
+        ]

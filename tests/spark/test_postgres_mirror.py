@@ -38,7 +38,9 @@ ROUNDS = (
     """,
     """
     UPDATE docs SET title = 'changed' WHERE id % 3 = 0;
-    UPDATE docs SET id = id + 100, body = 'moved' WHERE id IN (1, 2);
+    UPDATE docs SET id = id + 100 WHERE id IN (1, 2);
+    UPDATE docs SET id = 200, ok = NULL WHERE id = 102; UPDATE docs SET id = 2 WHERE id = 200;
+    UPDATE docs SET id = id + 100, body = 'moved' WHERE id IN (4, 5);
     DELETE FROM docs WHERE id IN (-2, 0, 7);
     UPDATE lines SET region = 'south' WHERE number = 2
     """,

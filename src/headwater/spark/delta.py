@@ -8,6 +8,7 @@ repeated. The table property says the same for people; it is written right after
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -24,6 +25,14 @@ _APP_ID = "spark.databricks.delta.write.txnAppId"
 _VERSION = "spark.databricks.delta.write.txnVersion"
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 PROPERTY = "headwater.sequence"
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """A version of a table, None if there is no table, and the last change that is in it."""
+
+    version: int | None
+    applied: int
 
 
 class DeltaTarget:
@@ -81,16 +90,28 @@ class DeltaTarget:
 
     def applied(self) -> int:
         """The last sequence number that a commit of ours says is in the table; 0 if none."""
+        return self.standing().applied
+
+    def standing(self) -> Standing:
+        """What the table is now; the position and the rows of one version belong together."""
         if not self._exists():
-            return 0
+            return Standing(None, 0)
         jvm: Any = self._session._jvm  # noqa: SLF001
         none = jvm.scala.Option.empty()
         log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
             self._session._jsparkSession,  # noqa: SLF001
             self._path,
         )
-        found = log.update(False, none, none).transactions().get(self._app_id)  # noqa: FBT003
-        return int(found.get()) if found.isDefined() else 0
+        snapshot = log.update(False, none, none)  # noqa: FBT003
+        found = snapshot.transactions().get(self._app_id)
+        return Standing(int(snapshot.version()), int(found.get()) if found.isDefined() else 0)
+
+    def rows(self, standing: Standing) -> DataFrame | None:
+        """The rows as they stood, whatever another driver has written since."""
+        if standing.version is None:
+            return None
+        reader = self._session.read.format("delta").option("versionAsOf", standing.version)
+        return reader.load(self._path)
 
     def fill(self, rows: DataFrame, changes: TableChanges, until: int) -> None:
         """Bring a new table to `until` without a MERGE: there is nothing to merge with.
@@ -134,8 +155,7 @@ def merge_sql(target: str, view: str, changes: TableChanges) -> str:
     """The MERGE of one table. The sequence guard makes an older change lose against a newer row."""
     key = " AND ".join(f"t.{quoted(k)} <=> s.{quoted(k)}" for k in changes.schema.primary_key)
     newer = f"s.{SEQ} > t.{SEQUENCE}"
-    merges = changes.partial or any(changes.lacking.values())
-    updates = ", ".join(_update(name, may_lack=merges) for name in changes.columns)
+    updates = ", ".join(_update(name, may_lack=changes.merges) for name in changes.columns)
     names = ", ".join(map(quoted, changes.columns))
     values = ", ".join(f"s.{quoted(name)}" for name in changes.columns)
     insert = f"INSERT ({names}, {SEQUENCE}) VALUES ({values}, s.{SEQ})"

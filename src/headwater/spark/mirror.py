@@ -15,7 +15,8 @@ from headwater.errors import ConfigError, DataError, HeadwaterError
 from headwater.event import Operation, TableId
 from headwater.failpoint import failpoint
 from headwater.spark.delta import DeltaTarget
-from headwater.spark.latest import TableChanges, latest_per_key
+from headwater.spark.latest import TableChanges, latest_per_key, row_changes
+from headwater.spark.moves import completed
 from headwater.spark.target import table_path
 
 # MERGEs of different tables wait for storage more than for cores.
@@ -77,16 +78,20 @@ class Mirror:
                 where=path,
             )
         table = DeltaTarget(session, path, self.app_id)
-        applied = table.applied()
-        if applied >= until:
+        standing = table.standing()
+        if standing.applied >= until:
             return
         try:
             is_new = table.prepare(changes.schema)
-            rows = latest_per_key(frame, changes, applied)
+            emptied = changes.emptied(standing.applied)
+            rows = row_changes(frame, changes, standing.applied)
+            if changes.carrying:
+                rows = completed(rows, changes, None if emptied else table.rows(standing))
+            last = latest_per_key(rows, changes, emptied=emptied)
             if is_new:
-                table.fill(rows, changes, until)
+                table.fill(last, changes, until)
             else:
-                table.merge(rows, changes, until)
+                table.merge(last, changes, until)
             table.note_position(until)
         except HeadwaterError:
             raise
@@ -105,6 +110,8 @@ class Contents:
 def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
     """Look through the batch once; only the counting runs on Spark."""
     truncate = f.col("op") == Operation.TRUNCATE.label
+    unsent = f.size(f.coalesce("unavailable_columns", f.array()))
+    moves = (f.col("op") == Operation.UPDATE.label) & f.col("before").isNotNull()
     rows = (
         frame.groupBy(
             "schema",
@@ -115,7 +122,8 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
         .agg(
             f.max("sequence_number").alias("last"),
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
-            f.max(f.size(f.coalesce("unavailable_columns", f.array()))).alias("unsent"),
+            f.max(unsent).alias("unsent"),
+            f.count_if(moves & (unsent > 0)).alias("carrying"),
         )
         .collect()
     )
@@ -142,6 +150,7 @@ def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> Tab
         lacking=lacking,
         partial=any(row["unsent"] for row in versions),
         truncated_at=max(_present(row["truncated_at"] for row in versions), default=None),
+        carrying=sum(row["carrying"] for row in versions),
     )
 
 

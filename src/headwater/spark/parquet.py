@@ -11,7 +11,7 @@ from headwater.contract import SchemaHistory
 from headwater.errors import HeadwaterError
 from headwater.failpoint import failpoint
 from headwater.spark.columns import SEQUENCE
-from headwater.spark.latest import DELETED, MISSING, PARTIAL, SEQ, row_changes
+from headwater.spark.latest import DELETED, MISSING, MOVED, PARTIAL, SEQ, row_changes
 from headwater.spark.mirror import classified, contents
 from headwater.spark.target import table_path
 
@@ -39,7 +39,7 @@ class AppendLog:
             batch = contents(frame, self.history)
             for changes in batch.tables:
                 folder = table_path(self.target, changes.schema.table)
-                rows = row_changes(frame, changes, 0).drop(MISSING, PARTIAL)
+                rows = row_changes(frame, changes, 0).drop(MISSING, PARTIAL, MOVED)
                 named = rows.withColumnsRenamed({SEQ: SEQUENCE, DELETED: DELETE_FLAG})
                 try:
                     failpoint("spark.table.before_write")
