@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import signal
 import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import dataclass
 from enum import Enum
 from itertools import cycle
 from pathlib import Path
 
+from headwater.contract import Answer, Verb, Wish
 from headwater.errors import HeadwaterError
-from headwater.event import Event
+from headwater.event import Event, Operation
 from headwater.log import SqliteLog
 from headwater.source.postgres.server.catalog import read_tables
 from headwater.source.postgres.server.publication import ensure
@@ -43,7 +47,8 @@ class Outage(Enum):
 class Plan:
     """Which workers are killed where, in order; then one runs to the end.
 
-    The workers use the transports in turn.
+    The workers use the transports in turn. The rows of the tables in `asks` are asked for while the
+    first of them lives.
     """
 
     seed: int
@@ -52,6 +57,7 @@ class Plan:
     outage: Outage = Outage.NEVER
     largest: int = BIG_ROWS
     transports: tuple[str, ...] = ("replication",)
+    asks: tuple[str, ...] = ()
 
 
 class Scenario:
@@ -66,6 +72,7 @@ class Scenario:
         self._plan = plan
         self._heads: list[int] = []
         self._transports = cycle(plan.transports)
+        self._asked: list[int] = []
         self._workload = Workload(database, plan.seed, plan.largest)
         postgres_truth.watch(database)
         chosen = config(database.dsn())
@@ -91,6 +98,7 @@ class Scenario:
         worker = self._start(spec)
         self._write(worker, _EARLY_STEPS)
         self._wait_until_caught_up(worker)
+        self._ask()
         self._write(worker, _LIVE_STEPS)
         for _ in range(_EXTRA_STEPS):
             if not worker.alive(_EXTRA_BREATH_S):
@@ -134,6 +142,13 @@ class Scenario:
             time.sleep(_BREATH_S)
         return worker
 
+    def _ask(self) -> None:
+        if self._asked or not self._plan.asks:
+            return
+        with closing(SqliteLog(self._place.log).commands()) as commands:
+            wishes = (Wish(verb=Verb.START, table=table) for table in self._plan.asks)
+            self._asked = [commands.ask(wish) for wish in wishes]
+
     def _wait_until_caught_up(self, worker: Worker) -> None:
         """What was written so far may be in the snapshot; what follows is in the stream."""
         while worker.alive(_BREATH_S) and not caught_up(self._place).exists():
@@ -161,7 +176,7 @@ class Scenario:
             events = _events(self._place)
         except HeadwaterError as error:
             return [f"the log cannot be read: {error}"]
-        return check(
+        return list(self._answers(events)) + check(
             Evidence(
                 events=events,
                 truth=postgres_truth.changes(self._database),
@@ -170,6 +185,19 @@ class Scenario:
                 contexts=self._workload.contexts,
             )
         )
+
+    def _answers(self, events: list[Event]) -> Iterator[str]:
+        """Every command was carried out, and none twice: what never changes tells by its number."""
+        with closing(SqliteLog(self._place.log).commands()) as commands:
+            answers = {number: commands.answered(number) for number in self._asked}
+        yield from (f"command {n}: {a}" for n, a in answers.items() if a != Answer())
+        wanted = 1 + self._plan.asks.count("quiet")
+        reads = Counter(
+            event.after["id"] for event in events if _reads_quiet(event) and event.after
+        )
+        wrong = {key: count for key, count in reads.items() if count != wanted}
+        if wrong or not reads:
+            yield f"rows of quiet were not read {wanted} times: {wrong}"
 
     def _head(self) -> int:
         if not self._place.log.exists():
@@ -186,6 +214,10 @@ class Scenario:
 
 class WorkerFailedError(Exception):
     """A worker ended with an error of its own."""
+
+
+def _reads_quiet(event: Event) -> bool:
+    return event.table == "quiet" and event.op is Operation.READ
 
 
 def _events(place: Place) -> list[Event]:

@@ -26,6 +26,7 @@ KEYS: dict[str, tuple[str, ...]] = {
     "tag": ("code",),
     "shifty": ("id",),
     "bulk": ("id",),
+    "quiet": ("id",),
     "fence": ("id",),
 }
 UNWANTED = "noise"
@@ -47,6 +48,7 @@ CREATE UNIQUE INDEX tag_code ON tag (code);
 ALTER TABLE tag REPLICA IDENTITY USING INDEX tag_code;
 CREATE TABLE shifty (id int PRIMARY KEY, word text, n int DEFAULT 0);
 CREATE TABLE bulk (id int PRIMARY KEY, v text);
+CREATE TABLE quiet (id int PRIMARY KEY, v text);
 CREATE TABLE noise (id int PRIMARY KEY, v text);
 CREATE TABLE fence (id int PRIMARY KEY);
 INSERT INTO account SELECT i, 'a' || i, i * 1.10 FROM generate_series(-4, 4) i;
@@ -55,6 +57,7 @@ INSERT INTO doc SELECT i, repeat(md5(i::text), 100) FROM generate_series(-3, 12)
 INSERT INTO photo SELECT i, repeat(md5(i::text), 100) FROM generate_series(0, 9) i;
 INSERT INTO tag SELECT i, 'c' || i FROM generate_series(-2, 9) i;
 INSERT INTO shifty SELECT i, 'w' || i FROM generate_series(-2, 9) i;
+INSERT INTO quiet SELECT i, repeat('q', 1500) FROM generate_series(1, 20) i;
 INSERT INTO bulk SELECT -i, repeat(md5(i::text), 40) FROM generate_series(1, 40) i;
 """
 # Each is followed by an update of every row, so that every row is told anew in its new shape.

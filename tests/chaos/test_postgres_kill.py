@@ -23,7 +23,7 @@ FULL = os.environ.get("HEADWATER_CHAOS") == "full"
 SEEDS = (1, 2, 3) if FULL else (1,)
 HUGE_ROWS = 100_000 if FULL else 5_000
 
-_CAPTURE = ("log.create.", "log.open.", "log.append.", "log.piece.", "capture.")
+_CAPTURE = ("log.create.", "log.open.", "log.append.", "log.piece.", "log.command.", "capture.")
 NAMES = [
     *failpoints("source/postgres"),
     *(name for name in failpoints("log", "runtime") if name.startswith(_CAPTURE)),
@@ -49,6 +49,13 @@ FEW = {
 RESUMED = {"source.postgres.slot_checked"}
 # Only a capture whose first load was cut off passes these.
 OWING = {"source.postgres.backfill_read", "source.postgres.backfill_placed"}
+# Only a capture that is asked for rows passes these, once for each command.
+ASKED = {
+    "source.postgres.command_taken",
+    "log.command.before_commit",
+    "log.command.after_commit",
+}
+ASKS = ("doc", "quiet", "orders")
 # Only a capture without a replication connection passes these.
 BY_SQL = {
     "source.postgres.peeked",
@@ -62,7 +69,8 @@ WHILE_RECOVERING = ("log.open.before_commit", "log.open.after_commit", "capture.
 def plan_for(name: str, seed: int) -> Plan:
     """Where to kill: the seed chooses the passage, a second kill and when the server dies too."""
     chooser = random.Random(f"{name}/{seed}")
-    hit = 1 if name in ONCE else chooser.randint(1, FEW.get(name, LATEST_HIT))
+    latest = len(ASKS) if name in ASKED else FEW.get(name, LATEST_HIT)
+    hit = 1 if name in ONCE else chooser.randint(1, latest)
     kills = [Kill(name, hit)]
     if name in OWING:
         # The first append is the decision to use the slot, the next ones are chunks.
@@ -73,7 +81,8 @@ def plan_for(name: str, seed: int) -> Plan:
         kills.append(Kill(chooser.choice(WHILE_RECOVERING)))
     outage = chooser.choice([Outage.NEVER, Outage.BETWEEN_WORKERS, Outage.UNDER_A_WORKER])
     transports = ("sql",) if name in BY_SQL else ("replication",)
-    return Plan(seed, tuple(kills), outage=outage, transports=transports)
+    asks = ASKS if name in ASKED else ()
+    return Plan(seed, tuple(kills), outage=outage, transports=transports, asks=asks)
 
 
 def test_failpoints_are_enough_when_counted() -> None:
@@ -100,6 +109,19 @@ def test_log_is_exact_when_killed_again_and_again_while_rows_are_owed(
         Kill("source.postgres.backfill_placed", 4),
     )
     assert Scenario(workers, chaos_database, arena, Plan(seed, kills)).run() == []
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_log_is_exact_when_killed_again_and_again_while_asked_rows_are_read(
+    seed: int, workers: Nursery, chaos_database: PostgresDatabase, arena: Path
+) -> None:
+    kills = (
+        Kill("log.command.before_commit", 2),
+        Kill("source.postgres.backfill_read", 3),
+        Kill("source.postgres.backfill_placed", 2),
+    )
+    plan = Plan(seed, kills, asks=ASKS)
+    assert Scenario(workers, chaos_database, arena, plan).run() == []
 
 
 def test_log_is_exact_when_transactions_are_huge(

@@ -121,7 +121,7 @@ def throttle(
     ],
     as_json: Json = False,
 ) -> None:
-    """Set how many rows are read each second, of everything that is owed now."""
+    """Set how many rows are read each second at most."""
     said = f"at most {rows_per_s:,} rows each second" if rows_per_s else "without limit"
     _steer("throttle", file, said, as_json=as_json, rows_per_s=rows_per_s)
 

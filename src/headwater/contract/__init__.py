@@ -11,6 +11,7 @@ May import: event, errors.
 from headwater.contract.capability import SinkCapabilities, SourceCapabilities
 from headwater.contract.command import (
     Answer,
+    Asking,
     Command,
     Commanded,
     Commands,
@@ -45,6 +46,7 @@ from headwater.contract.transform import Transform
 
 __all__ = [
     "Answer",
+    "Asking",
     "Backfills",
     "Clock",
     "Command",

@@ -87,12 +87,28 @@ class Owed:
         return max(self.rows_total - self.rows_done, 0) / self.rate
 
 
-class Commands(Protocol):
-    """Where commands and answers are kept. Any process may ask; the log's writer answers."""
+class Asking(Protocol):
+    """Where people leave commands and look for answers. Any process may."""
 
     def ask(self, wish: Wish) -> int:
         """Write a wish down, durably; returns its number."""
         ...
+
+    def answered(self, command: int) -> Answer | None:
+        """The answer to a command, if there is one."""
+        ...
+
+    def reported(self) -> tuple[Owed, ...]:
+        """What capture said last of the rows that are owed."""
+        ...
+
+    def close(self) -> None:
+        """Release what is held. Safe to call twice."""
+        ...
+
+
+class Commands(Asking, Protocol):
+    """The same, for the log's writer, which answers."""
 
     def waiting(self) -> tuple[Command, ...]:
         """The commands without an answer, in the order in which they were asked."""
@@ -102,20 +118,8 @@ class Commands(Protocol):
         """Say what became of a command."""
         ...
 
-    def answered(self, command: int) -> Answer | None:
-        """The answer to a command, if there is one."""
-        ...
-
     def report(self, owed: Sequence[Owed]) -> None:
         """Say what is owed now, in place of what was said before."""
-        ...
-
-    def reported(self) -> tuple[Owed, ...]:
-        """What was said last."""
-        ...
-
-    def close(self) -> None:
-        """Release what is held. Safe to call twice."""
         ...
 
 

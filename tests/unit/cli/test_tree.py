@@ -56,6 +56,8 @@ def test_tree_has_every_verb_when_complete() -> None:
         *("init", "validate", "setup sqlite", "run", "tail", "status", "verify", "explain"),
         *("log info", "log check", "log repair", "log retain", "log rewind"),
         *("setup postgres", "slots list", "slots drop"),
+        *("backfill start", "backfill status", "backfill pause", "backfill resume"),
+        *("backfill stop", "backfill throttle"),
         *("doctor", "demo", "version"),
     }
     assert set(COMMANDS) == verbs
