@@ -172,6 +172,12 @@ class Session:
     def _owing_all(self, begin: Place) -> Place:
         """With the rows of every table owed: no snapshot came with the slot."""
         self.refresh_tables()
+        keyless = [str(facts.table) for facts in self._tables if not facts.key]
+        if keyless:
+            _LOG.warning(
+                "rows that are written to a table without a key before it is read stand twice",
+                extra={"tables": keyless},
+            )
         owed = self._owed(self._tables)
         return begin.owing(owed).marking(self.marks()) if owed else begin
 
