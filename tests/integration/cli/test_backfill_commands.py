@@ -11,8 +11,7 @@ import pytest
 from headwater.event import Operation
 from headwater.log import SqliteLog
 from tests.fix_postgres import PASSWORDS, PostgresDatabase
-from tests.integration.cli.conftest import Cli, Done
-from tests.integration.cli.test_running import eventually, running
+from tests.integration.cli.conftest import Cli, Done, eventually, running
 from tests.integration.cli.test_terminal import on_terminal
 
 ROWS = 600

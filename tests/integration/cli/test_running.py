@@ -7,11 +7,7 @@ import os
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +17,7 @@ import pytest
 from headwater.app.demo.shop import connect, create_shop
 from headwater.app.demo.writer import write
 from headwater.log import SqliteLog
-from tests.integration.cli.conftest import Cli
+from tests.integration.cli.conftest import Cli, eventually, running
 
 PIPELINE = """\
 version: 1
@@ -50,30 +46,6 @@ def pipeline(cli: Cli) -> Path:
 
 def lines(path: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in path.read_text().splitlines()]
-
-
-@contextmanager
-def running(cli: Cli, *words: str, **environment: str) -> Iterator[subprocess.Popen[str]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "headwater", "run", "shop.yaml", *words],
-        cwd=cli.directory,
-        env=os.environ | environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.communicate()
-
-
-def eventually(condition: Callable[[], bool], timeout_s: float = 30) -> None:
-    give_up = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < give_up
-        time.sleep(0.1)
 
 
 def head_of(cli: Cli) -> int:
