@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from headwater.contract import Format
+from headwater.event import Operation
+from headwater.format.cdcformat.json import CdcFormat
 from headwater.format.headwater.avro import AvroFormat
 from headwater.format.headwater.json import JsonFormat
 from headwater.format.headwater.protobuf import ProtobufFormat
+from headwater.format.opencdc.json import OpenCdcFormat
+from headwater.format.opencdc.protobuf import OpenCdcProtobufFormat
 from headwater.testing.conformance.format import FormatConformance
 
 
@@ -22,3 +26,20 @@ class TestAvro(FormatConformance):
 class TestProtobuf(FormatConformance):
     def format(self) -> Format:
         return ProtobufFormat()
+
+
+class TestOpenCdc(FormatConformance):
+    def format(self) -> Format:
+        return OpenCdcFormat()
+
+
+class TestOpenCdcProtobuf(FormatConformance):
+    def format(self) -> Format:
+        return OpenCdcProtobufFormat()
+
+
+class TestCdcFormat(FormatConformance):
+    operations = (Operation.INSERT, Operation.UPDATE, Operation.DELETE, Operation.READ)
+
+    def format(self) -> Format:
+        return CdcFormat()

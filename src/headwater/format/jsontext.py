@@ -48,7 +48,19 @@ def _stop(_value: object) -> Any:
 
 
 _DECODER = json.JSONDecoder(parse_float=Real, parse_constant=_refuse_constant)
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_stop)
+# JSONEncoder.encode makes a new one of these for every value, which costs more than a small row.
+
+_encode_chunks = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+    markers=None,
+    default=_stop,
+    encoder=encode_basestring,
+    indent=None,
+    key_separator=":",
+    item_separator=",",
+    sort_keys=False,
+    skipkeys=False,
+    allow_nan=False,
+)
 
 
 def loads(text: str) -> Any:
@@ -79,20 +91,19 @@ def loads_object(record: bytes) -> dict[str, Any]:
 
 def loads_all(texts: Sequence[str]) -> list[Any]:
     """The values of many texts, read in one go. ValueError if one of them is not JSON."""
-    # A list of its own around each: a text that is two values cannot shift its neighbours.
     try:
-        cells = _DECODER.decode(f"[[{'],['.join(texts)}]]") if texts else []
+        values: list[Any] = _DECODER.decode(f"[{','.join(texts)}]")
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
-    if len(cells) != len(texts) or any(len(cell) != 1 for cell in cells):
+    if len(values) != len(texts):
         raise ValueError("a text is not one JSON value")
-    return [cell[0] for cell in cells]
+    return values
 
 
 def dumps(value: Any) -> str:
     """Compact text, members in their order, numbers as they were read."""
     try:
-        return _ENCODER.encode(value)
+        return "".join(_encode_chunks(value, 0))
     except _HoldsRealError:
         return _write(value)
 
@@ -110,7 +121,7 @@ def _write(value: Any) -> str:
         return "{" + ",".join(members) + "}"
     if type(value) is list:
         return "[" + ",".join(map(_write, value)) + "]"
-    return _ENCODER.encode(value)
+    return "".join(_encode_chunks(value, 0))
 
 
 def _sorted(value: Any) -> Any:

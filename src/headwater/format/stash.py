@@ -18,7 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from headwater.event import EVENT_SCHEMA, EventBatch
-from headwater.format.columns import bad_record
+from headwater.format.columns import bad_record, unwritable
 from headwater.format.delta import Delta, diff, is_delta, patch
 from headwater.format.jsontext import dumps, loads, loads_object
 
@@ -100,8 +100,11 @@ def dress(family: str, site: Site, natural: pa.Array, batch: EventBatch) -> list
     for row, text in enumerate(extras.to_pylist()):
         if text is None:
             continue
-        said: Said = loads(text)
-        tree = loads(str(records[row], "utf-8"))
+        try:
+            said: Said = checked(loads(text))
+            tree = loads_object(records[row])
+        except ValueError as exc:
+            raise unwritable(row, str(exc)) from exc
         delta = said.pop(family, None)
         if delta is not None:
             tree = patch(tree, delta)

@@ -45,9 +45,30 @@ def _needs_escapes(values: pa.Array) -> bool:
     _, offsets, data = values.buffers()
     if len(values) == 0 or data is None:
         return False
-    bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1]
+    width = np.int64 if pa.types.is_large_string(values.type) else np.int32
+    bounds = np.frombuffer(offsets, width)[values.offset : values.offset + len(values) + 1]
     octets = np.frombuffer(data, np.uint8)[bounds[0] : bounds[-1]]
     return bool(np.any((octets < 0x20) | (octets == ord('"')) | (octets == ord("\\"))))
+
+
+def as_string(texts: pa.Array) -> pa.Array:
+    """JSON text as a JSON string; nulls stay null. Such text has no raw control characters."""
+    escaped = pc.replace_substring(texts.cast(TEXT), pattern="\\", replacement="\\\\")
+    escaped = pc.replace_substring(escaped, pattern='"', replacement='\\"')
+    quote = pa.scalar('"', TEXT)
+    return pc.binary_join_element_wise(quote, escaped, quote, pa.scalar("", TEXT))
+
+
+def where(written: pa.Array, *pieces: Any) -> pa.Array | str:
+    """The pieces joined where `written` is true, and nothing elsewhere."""
+    if not pc.any(written, min_count=0).as_py():
+        return ""
+    return pc.if_else(written, join(*pieces), pa.scalar("", TEXT))
+
+
+def known(name: str, values: pa.Array | str, of: pa.Array) -> pa.Array | str:
+    """A whole member, comma and name included, where `of` is not null."""
+    return where(of.is_valid(), f',"{name}":', values)
 
 
 def string_list(lists: pa.Array) -> pa.Array:
@@ -66,7 +87,7 @@ def optional(name: str, lists: pa.Array) -> pa.Array | str:
     if lists.null_count == len(lists):
         return ""
     written = pc.greater(lists.value_lengths().fill_null(0), 0)
-    return pc.if_else(written, join(f',"{name}":', string_list(lists)), pa.scalar("", TEXT))
+    return where(written, f',"{name}":', string_list(lists))
 
 
 def boolean(values: pa.Array) -> pa.Array:

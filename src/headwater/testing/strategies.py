@@ -125,20 +125,27 @@ def snapshots() -> st.SearchStrategy[Snapshot | None]:
 
 
 @st.composite
-def transactions(draw: st.DrawFn, max_events: int = 4) -> list[Event]:
+def transactions(
+    draw: st.DrawFn, max_events: int = 4, operations: tuple[Operation, ...] = tuple(Operation)
+) -> list[Event]:
     """The events of one transaction, in order, with or without their total."""
     tx_id = draw(st.integers(0, _MAX_INT63))
     count = draw(st.integers(1, max_events))
     total = draw(st.none() | st.just(count))
-    return [draw(events(transaction=Transaction(tx_id, total, index))) for index in range(count)]
+    return [draw(events(operations, Transaction(tx_id, total, index))) for index in range(count)]
 
 
 @st.composite
-def event_lists(draw: st.DrawFn, min_size: int = 0, max_size: int = 6) -> list[Event]:
+def event_lists(
+    draw: st.DrawFn,
+    min_size: int = 0,
+    max_size: int = 6,
+    operations: tuple[Operation, ...] = tuple(Operation),
+) -> list[Event]:
     """Events as a log would hold them: alone, in whole transactions and from snapshots."""
     units = draw(
         st.lists(
-            events().map(lambda event: [event]) | transactions(),
+            events(operations).map(lambda event: [event]) | transactions(operations=operations),
             min_size=min_size,
             max_size=max_size,
         )
@@ -147,9 +154,14 @@ def event_lists(draw: st.DrawFn, min_size: int = 0, max_size: int = 6) -> list[E
 
 
 @st.composite
-def event_batches(draw: st.DrawFn, min_size: int = 0, max_size: int = 6) -> EventBatch:
+def event_batches(
+    draw: st.DrawFn,
+    min_size: int = 0,
+    max_size: int = 6,
+    operations: tuple[Operation, ...] = tuple(Operation),
+) -> EventBatch:
     """A valid batch, numbered from 0 upwards at any place in a log; may be a slice of another."""
-    batch = EventBatch.from_events(draw(event_lists(min_size, max_size)))
+    batch = EventBatch.from_events(draw(event_lists(min_size, max_size, operations)))
     batch = batch.with_sequence(draw(st.integers(0, 2**62)))
     spare = len(batch) - min_size
     # A slice has buffers that begin elsewhere, which column code must respect.
