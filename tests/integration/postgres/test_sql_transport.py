@@ -13,15 +13,13 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headwater.contract import OnGap
 from headwater.errors import ConfigError, GapError, TransientError
 from headwater.event import EventBatch, Position
 from headwater.source.postgres import PostgresSource, PostgresSourceConfig
 from headwater.source.postgres.config import Transport
 from headwater.source.postgres.server.connect import replication_connection
 from headwater.source.postgres.server.slot import read_slot
-from headwater.source.postgres.stream import peek, receive
-from headwater.source.postgres.stream.copyboth import LibraryStream
+from headwater.source.postgres.stream import peek
 from headwater.source.postgres.stream.mailbox import Gulp, Mailbox
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
@@ -381,48 +379,3 @@ def test_rows_are_not_lost_when_a_transaction_began_just_before_its_table_was_pu
         late.execute("COMMIT")
         rows = replay(capture.until(1))
     assert rows["fresh"] == {(1,): {"id": 1, "v": "early"}}
-
-
-@pytest.mark.parametrize("reader", ["socket", "library", "sql"])
-@pytest.mark.parametrize("on_gap", list(OnGap))
-def test_publication_that_was_made_anew_behind_a_backlog_is_a_gap(
-    database: PostgresDatabase, monkeypatch: pytest.MonkeyPatch, reader: str, on_gap: OnGap
-) -> None:
-    """Up to PostgreSQL 17 the server refuses to go on; from 18 on it only warns."""
-    transport = Transport.SQL if reader == "sql" else Transport.REPLICATION
-    if reader == "library":
-        monkeypatch.setattr(receive, "copy_both", lambda each: LibraryStream(each.pgconn))
-    settings: dict[str, Any] = {"transport": transport, "on_gap": on_gap}
-    database.sql("INSERT INTO t VALUES (1, 'a')")
-    log = _begun(database, transport=transport)
-    database.sql("DROP PUBLICATION headwater")
-    database.sql("INSERT INTO t VALUES (2, 'b'); DELETE FROM t WHERE id = 1")
-    config = publish(database, **settings)
-    database.sql("INSERT INTO t VALUES (3, 'c')")
-    if on_gap is OnGap.HALT:
-        for _ in range(2):  # opening again does not make it good
-            with pytest.raises(GapError) as caught, capturing(config, log) as capture:
-                capture.until(2)
-            assert caught.value.code == "postgres-publication-gone"
-        return
-    with capturing(config, log) as capture:
-        with pytest.raises(TransientError) as met:
-            capture.until(2)
-        assert met.value.code == "postgres-publication-gone"
-        capture.open_again()
-        capture.settle()
-        database.sql("INSERT INTO t VALUES (4, 'd')")
-        held = replay(_until_key(capture, 4))["t"]
-    if on_gap is OnGap.RESNAPSHOT:
-        assert held == _rows(database)
-    else:
-        assert held == {(1,): {"id": 1, "v": "a"}, (4,): {"id": 4, "v": "d"}}
-    with capturing(publish(database, transport=transport), log) as capture:  # the gap is over
-        assert replay(capture.settle())["t"] == held
-
-
-def _until_key(capture: Any, key: int) -> list[Any]:
-    while True:
-        events = capture.settle()
-        if any(event.after and event.after.get("id") == key for event in events):
-            return list(events)
