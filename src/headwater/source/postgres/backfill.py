@@ -69,7 +69,7 @@ class Backfill:
             if batch is not None:
                 stream.place = Place.decode(batch.position)
                 return batch
-            if self._waiting is None and not self._begin_chunk(stream):
+            if self._waiting is None and not self._begin_chunk(stream) and _idle(stream.place):
                 return stream.read(max_events, timeout_s, None)
             waiting = self._waiting
             if waiting is not None and stream.passed(waiting.until):
@@ -79,7 +79,8 @@ class Backfill:
             batch = stream.read(max_events, _POLL_S, waiting)
             if batch is not None or time.monotonic() > deadline:
                 return batch
-            self._session.probe()
+            if waiting is not None:
+                self._session.probe()
 
     def _begin_chunk(self, stream: Stream) -> bool:
         """Read the next owed chunk; False if there is none to be read now."""
@@ -89,6 +90,7 @@ class Backfill:
         table, known = owed.first, owed.first.oid in self._units
         unit = self._unit(table.oid)
         if unit is None:  # the table is gone, and its rows with it
+            self._progress.dropped(table)
             return self._again(stream, owed.with_first(None))
         with translated(self._session.where):
             if not self._settled(table):
@@ -193,3 +195,8 @@ class Backfill:
     def close(self) -> None:
         """Release the connection. Safe to call twice."""
         self._connection.close()
+
+
+def _idle(place: Place) -> bool:
+    """Whether there is nothing to read but the stream."""
+    return place.snapshot is None or place.snapshot.idle

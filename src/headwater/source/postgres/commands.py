@@ -15,7 +15,6 @@ from headwater.source.postgres.server.publication import read_publication
 from headwater.source.postgres.session import Session
 from headwater.source.postgres.tables.chunk import stored_tables
 from headwater.source.postgres.tables.condition import estimated_rows
-from headwater.source.postgres.tables.watermark import Visibility
 
 
 def carried_out(
@@ -50,7 +49,7 @@ def _asked_for(
     if any((each.oid, each.where) == (facts.leaves[0], wish.where) for each in owed):
         raise StateError("backfill-running", f"the rows of {facts.table} are being read already")
     # A transaction that wrote to the table before it was published is not in the stream.
-    after_xid = Visibility.parse(session.snapshot_text(connection)).xmax
+    after_xid = session.beyond_running()
     return tuple(
         PendingTable(
             stored.oid,

@@ -232,18 +232,22 @@ class Session:
         return self._owed(fresh)
 
     def _owed(self, tables: Sequence[TableFacts]) -> tuple[PendingTable, ...]:
-        """Their rows, to be read when every transaction is over that may be missing in the stream.
-
-        A number of our own is greater than that of any transaction so far. The end of a snapshot
-        is not: it leaves out those that began last. A standby shows commits in their order.
-        """
-        after_xid = None
-        if not self._server.in_recovery:
-            row = self._control.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
-            after_xid = None if row is None else int(row[0])
+        """Their rows, to be read when no transaction runs that may be missing in the stream."""
+        after_xid = self.beyond_running()
         return tuple(
             PendingTable(oid, after_xid=after_xid) for facts in tables for oid in facts.leaves
         )
+
+    def beyond_running(self) -> int | None:
+        """A number greater than that of any transaction so far; None where none is needed.
+
+        The end of a snapshot is no such number: it leaves out those that began last. A standby
+        shows commits in their order.
+        """
+        if self._server.in_recovery:
+            return None
+        row = self._control.execute("SELECT pg_current_xact_id()::text::bigint").fetchone()
+        return None if row is None else int(row[0])
 
     def confirm(self, at: Place) -> None:
         """Everything before this place is durable."""
