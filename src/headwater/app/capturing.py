@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from types import TracebackType
 from typing import Any, Self
 
 from headwater.app.consuming import Consumer
+from headwater.app.deliveries import POLL_S, Deliveries
 from headwater.contract import Commanded, Source, Verb, Wish
 from headwater.errors import ConfigError, StateError
 from headwater.log import SqliteLog
 from headwater.observe import PrometheusMetrics, SystemClock
 from headwater.runtime import CaptureLoop, CapturePolicy, Delivery
 
-_POLL_S = 0.1
 _GRACE_S = 15.0
 
 
-class Capture:
+class Capture(Deliveries):
     """A running capture. Made by `headwater.capture`; use it in a `with` statement.
 
     A first Ctrl-C leaves the `with` block and drains: the transaction in hand is finished and made
@@ -78,9 +77,6 @@ class Capture:
         self._loop = None
         self._parts.close()
 
-    def __enter__(self) -> Self:
-        return self.open()
-
     def __exit__(
         self,
         kind: type[BaseException] | None,
@@ -88,15 +84,9 @@ class Capture:
         trace: TracebackType | None,
     ) -> None:
         self._raised = self._raised or error is not None
-        self.close()
+        super().__exit__(kind, error, trace)
 
-    def __iter__(self) -> Iterator[Delivery]:
-        while not self.finished:
-            delivery = self.poll(_POLL_S)
-            if delivery is not None:
-                yield delivery
-
-    def poll(self, timeout_s: float = _POLL_S) -> Delivery | None:
+    def poll(self, timeout_s: float = POLL_S) -> Delivery | None:
         """The next delivery, or None if none came in time; raises what ended capture."""
         loop = self.loop
         if loop.error is not None:

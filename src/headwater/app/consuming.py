@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, Literal, Self
 
+from headwater.app.deliveries import POLL_S, Deliveries
 from headwater.contract import Clock, Log, Transform
 from headwater.errors import StateError
 from headwater.log import SqliteLog
@@ -23,7 +22,6 @@ from headwater.runtime import (
 
 Start = Literal["earliest", "latest"] | int
 _LATEST = 2**62
-_POLL_S = 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,7 +33,7 @@ class Place:
     required: bool = False
 
 
-class Consumer:
+class Consumer(Deliveries):
     """Deliveries of one log to one name. Made by `headwater.subscribe`; use it in a `with`.
 
     Iterating and `poll` belong to one thread; `ack` of a delivery, `drain` and `status` may be
@@ -86,24 +84,7 @@ class Consumer:
         self._subscription = None
         self._parts.close()
 
-    def __enter__(self) -> Self:
-        return self.open()
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
-
-    def __iter__(self) -> Iterator[Delivery]:
-        while not self.finished:
-            delivery = self.poll(_POLL_S)
-            if delivery is not None:
-                yield delivery
-
-    def poll(self, timeout_s: float = _POLL_S) -> Delivery | None:
+    def poll(self, timeout_s: float = POLL_S) -> Delivery | None:
         """The next delivery, or None if none came in time. `finished` says that none will come."""
         subscription = self.subscription
         if self._draining:
