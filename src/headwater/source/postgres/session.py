@@ -34,7 +34,8 @@ from headwater.source.postgres.stream.spool import Spool
 from headwater.source.postgres.tables.chunk import Unit, stored_tables
 
 _LOG = logging.getLogger("headwater.source.postgres")
-_STREAMING_SINCE = 140000
+# The newest that each server offers. What 3 and 4 add is off: see ADR 10.
+_PROTOCOLS = ((160000, "4"), (150000, "3"), (140000, "2"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,12 +202,11 @@ class Session:
     def _options(self, *, streaming: bool) -> dict[str, str]:
         version = self._server.version_num
         options = {"publication_names": self.config.publication, "messages": "true"}
-        streaming = streaming and self.config.streaming and version >= _STREAMING_SINCE
-        # Two-phase (3) and parallel apply (4) are offered but not asked for: see ADR 10.
-        options["proto_version"] = "2" if streaming else "1"
-        if streaming:
+        protocol = "1"
+        if streaming and self.config.streaming:
+            protocol = next((newest for since, newest in _PROTOCOLS if version >= since), protocol)
             options["streaming"] = "on"
-        return options
+        return options | {"proto_version": protocol}
 
     def watch(self) -> Watch:
         """Someone to look after the slot."""
