@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from headwater.event import Operation, TableSchema
 from headwater.event.value import context_object
-from headwater.source.sqlite.events import utf8
+from headwater.source.sqlite.events import Changes
 from headwater.source.sqlite.image import image_sql
 from headwater.source.sqlite.layout import (
     CHANGE,
@@ -67,8 +67,8 @@ class ChangeReader:
 
     def read(
         self, after: int, until: int, schemas: Mapping[int, TableSchema], group_end: int
-    ) -> list[tuple[Any, ...]]:
-        """Rows (change_id, capture_no, op, ts_ms, before, after, context) in (after, until].
+    ) -> Changes:
+        """The changes in (after, until].
 
         Changes of tables that are not in `schemas` are left out. `group_end` is the last change of
         the group: a context bracket that is open there was never closed.
@@ -84,11 +84,10 @@ class ChangeReader:
         ]
         known = {number: schemas[number] for number in sorted(involved)}
         try:
-            rows = self._fetch(after, until, known, careful=False)
-            utf8_or_raise(rows)
+            found = Changes.of(self._fetch(after, until, known, careful=False))
         except pa.ArrowInvalid:
-            rows = self._fetch(after, until, known, careful=True)
-        return self._without_markers(rows, group_end)
+            found = Changes.of(self._fetch(after, until, known, careful=True))
+        return self._without_markers(found, group_end)
 
     def _fetch(
         self, after: int, until: int, schemas: Mapping[int, TableSchema], *, careful: bool
@@ -107,20 +106,21 @@ class ChangeReader:
             (after, until),
         ).fetchall()
 
-    def _without_markers(
-        self, rows: list[tuple[Any, ...]], group_end: int
-    ) -> list[tuple[Any, ...]]:
+    def _without_markers(self, found: Changes, group_end: int) -> Changes:
         """Take the context markers out and put their text on the changes inside the bracket."""
-        if self._context is None and all(row[2] is not None for row in rows):
-            return rows
-        marked = []
-        for row in rows:
-            if row[2] is None:
-                closed = row[6] is not None and self._is_closed(row[0], group_end)
-                self._context = context_object(row[6]) if closed else None
+        if self._context is None and None not in found.ops:
+            return found
+        kept: list[int] = []
+        contexts: list[str | None] = []
+        for place, op in enumerate(found.ops):
+            if op is None:
+                text = found.contexts[place]
+                closed = text is not None and self._is_closed(found.change_ids[place], group_end)
+                self._context = context_object(text) if text is not None and closed else None
             else:
-                marked.append((*row[:6], self._context))
-        return marked
+                kept.append(place)
+                contexts.append(self._context)
+        return found.only(kept, contexts)
 
     def _is_closed(self, marker: int, group_end: int) -> bool:
         """Whether the bracket that opens here is closed.
@@ -133,12 +133,6 @@ class ChangeReader:
             (marker, group_end),
         ).fetchone()
         return row is not None and row[0] is None
-
-
-def utf8_or_raise(rows: list[tuple[Any, ...]]) -> None:
-    """ArrowInvalid if an image is not UTF-8 (an application may store anything as text)."""
-    for place in (4, 5):
-        utf8([row[place] for row in rows])
 
 
 def _images(schemas: Mapping[int, TableSchema], columns: Any, *, careful: bool) -> str:

@@ -16,6 +16,42 @@ SOURCE_NAME = "sqlite"
 
 
 @dataclass(frozen=True, slots=True)
+class Changes:
+    """Change rows in columns. `ops` has None for a context marker, whose text is its context."""
+
+    change_ids: Sequence[int]
+    capture_nos: Sequence[int]
+    ops: Sequence[int | None]
+    times_ms: Sequence[int]
+    before: pa.Array
+    after: pa.Array
+    contexts: Sequence[str | None]
+
+    @classmethod
+    def of(cls, rows: Sequence[tuple[Any, ...]]) -> Changes:
+        """From fetched rows. ArrowInvalid if an image is not UTF-8: any text may be stored."""
+        columns = list(zip(*rows, strict=True)) or [()] * 7
+        change_ids, capture_nos, ops, times_ms, before, after, contexts = columns
+        return cls(change_ids, capture_nos, ops, times_ms, utf8(before), utf8(after), contexts)
+
+    def __len__(self) -> int:
+        return len(self.change_ids)
+
+    def only(self, places: Sequence[int], contexts: Sequence[str | None]) -> Changes:
+        """The changes at these places, under these contexts."""
+        taken = pa.array(places, pa.int64())
+        return Changes(
+            [self.change_ids[place] for place in places],
+            [self.capture_nos[place] for place in places],
+            [self.ops[place] for place in places],
+            [self.times_ms[place] for place in places],
+            self.before.take(taken),
+            self.after.take(taken),
+            contexts,
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """The transaction that a run of changes belongs to, and how far it has come."""
 
@@ -26,20 +62,19 @@ class Group:
 
 def change_batch(
     uid: str,
-    rows: Sequence[tuple[Any, ...]],
+    changes: Changes,
     schemas: dict[int, TableSchema],
     group: Group,
     *,
     closes_transaction: bool,
 ) -> EventBatch:
-    """Events of change rows (change_id, capture_no, op, ts_ms, before, after, context)."""
-    if not rows:
+    """Events of changes."""
+    if not len(changes):
         return EventBatch(EventBatch.concat([]).records, closes_transaction)
-    change_ids, capture_nos, ops, times, before, after, contexts = zip(*rows, strict=True)
-    offsets = [str(change_id) for change_id in change_ids]
-    numbers = np.unique(np.asarray(capture_nos), return_inverse=True)
+    offsets = [str(change_id) for change_id in changes.change_ids]
+    numbers = np.unique(np.asarray(changes.capture_nos), return_inverse=True)
     involved = [schemas[int(number)] for number in numbers[0]]
-    count = len(rows)
+    count = len(changes)
     index = np.arange(group.first_index, group.first_index + count)
     total = pa.nulls(count, pa.int64())
     if group.total_events is not None:
@@ -47,16 +82,16 @@ def change_batch(
     return EventBatch.from_columns(
         {
             "event_id": event_ids(uid, offsets),
-            "op": list(ops),
+            "op": list(changes.ops),
             "source_name": SOURCE_NAME,
             "offset": offsets,
-            "source_ts_ms": list(times),
-            "ts_ms": list(times),
+            "source_ts_ms": list(changes.times_ms),
+            "ts_ms": list(changes.times_ms),
             **_per_table(involved, numbers[1]),
-            "before": utf8(before),
-            "after": utf8(after),
+            "before": changes.before,
+            "after": changes.after,
             "transaction": _transactions(group.tx_id, total, index),
-            "context": pa.array(contexts, pa.string()),
+            "context": pa.array(changes.contexts, pa.string()),
         },
         closes_transaction=closes_transaction,
     )
@@ -94,7 +129,7 @@ class Chunk:
 
 
 def snapshot_batch(
-    uid: str, images: Sequence[bytes], schema: TableSchema, capture_no: int, chunk: Chunk
+    uid: str, images: pa.Array, schema: TableSchema, capture_no: int, chunk: Chunk
 ) -> EventBatch:
     """`read` events of row images."""
     offsets = [
@@ -118,7 +153,7 @@ def snapshot_batch(
             "primary_key": pa.array(
                 [schema.primary_key or None] * len(images), pa.list_(pa.string())
             ),
-            "after": utf8(images),
+            "after": images,
             "snapshot": block,
             "schema_id": schema.schema_id,
         }

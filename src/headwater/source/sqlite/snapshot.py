@@ -27,7 +27,7 @@ from headwater.source.sqlite.place import PendingTable
 class ChunkRows:
     """Images of the rows of a chunk, and where the table stands after it (None: done)."""
 
-    images: list[bytes]
+    images: pa.Array
     next: PendingTable | None
 
 
@@ -47,10 +47,10 @@ def read_chunk(
     """The next rows of the table in the order of its key."""
     try:
         rows = _fetch(connection, table, schema, pending, limit, careful=False)
-        utf8([row[0] for row in rows])
+        images = utf8([row[0] for row in rows])
     except pa.ArrowInvalid:
         rows = _fetch(connection, table, schema, pending, limit, careful=True)
-    images = [row[0] for row in rows]
+        images = utf8([row[0] for row in rows])
     if len(rows) < limit:
         return ChunkRows(images, None)
     moved = replace(

@@ -224,7 +224,7 @@ class SqliteSource:
             Group(group.tx_id, group.events, total),
             closes_transaction=closes,
         )
-        used = tuple(self._catalog.schemas[number] for number in {row[1] for row in rows})
+        used = tuple(self._catalog.schemas[number] for number in set(rows.capture_nos))
         self._place = replace(self._place, change_id=end)
         self._group = None if closes else replace(group, events=group.events + len(rows))
         if closes:
