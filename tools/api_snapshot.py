@@ -35,7 +35,8 @@ def surface() -> str:
     import headwater
 
     lines = [*_section("headwater", headwater, headwater.__all__)]
-    lines += _section("headwater.aio", importlib.import_module("headwater.aio"))
+    for name in ("headwater.aio", "headwater.formats"):
+        lines += _section(name, importlib.import_module(name))
     for module in _test_kit():
         lines += _section(module.__name__, module)
     return "\n".join(lines).rstrip() + "\n"

@@ -8,9 +8,10 @@
                 print(event.op.label, event.table, event.after)
             batch.ack()
 
-`capture` reads a database, `subscribe` an existing log; `headwater.aio` has both for asyncio. The
-names below are the public surface; each is loaded when it is first used, so importing this package
-loads no driver, no Arrow and no Spark.
+`capture` reads a database, `subscribe` an existing log; `headwater.aio` has both for asyncio;
+`headwater.formats` turns events into the records of other systems and back. The names below are the
+public surface; each is loaded when it is first used, so importing this package loads no driver, no
+Arrow and no Spark.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from headwater._version import __version__
 
 if TYPE_CHECKING:
-    from headwater import aio
+    from headwater import aio, formats
     from headwater.app.api import CaptureOptions, capture, subscribe
     from headwater.app.capturing import Capture
     from headwater.app.config import Config, load_config
@@ -66,6 +67,7 @@ __all__ = [
     "__version__",
     "aio",
     "capture",
+    "formats",
     "load_config",
     "subscribe",
 ]
@@ -95,8 +97,8 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name == "aio":
-        return import_module("headwater.aio")
+    if name in ("aio", "formats"):
+        return import_module(f"headwater.{name}")
     home = _HOME_OF.get(name)
     if home is None:
         raise AttributeError(f"module 'headwater' has no attribute {name!r}")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from headwater.contract import Format
 from headwater.event import Operation
 from headwater.format.cdcformat.json import CdcFormat
+from headwater.format.cloudevents.json import CloudEventsFormat
+from headwater.format.debezium.json import DebeziumFormat
 from headwater.format.headwater.avro import AvroFormat
 from headwater.format.headwater.json import JsonFormat
 from headwater.format.headwater.protobuf import ProtobufFormat
@@ -43,3 +45,18 @@ class TestCdcFormat(FormatConformance):
 
     def format(self) -> Format:
         return CdcFormat()
+
+
+class TestDebezium(FormatConformance):
+    def format(self) -> Format:
+        return DebeziumFormat()
+
+
+class TestDebeziumWithSchema(FormatConformance):
+    def format(self) -> Format:
+        return DebeziumFormat(schema=True)
+
+
+class TestCloudEvents(FormatConformance):
+    def format(self) -> Format:
+        return CloudEventsFormat()

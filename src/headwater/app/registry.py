@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -130,20 +130,54 @@ def _protobuf_format() -> Format:
     return ProtobufFormat()
 
 
+def _opencdc_format() -> Format:
+    from headwater.format.opencdc.json import OpenCdcFormat
+
+    return OpenCdcFormat()
+
+
+def _opencdc_protobuf_format() -> Format:
+    from headwater.format.opencdc.protobuf import OpenCdcProtobufFormat
+
+    return OpenCdcProtobufFormat()
+
+
+def _cdc_format() -> Format:
+    from headwater.format.cdcformat.json import CdcFormat
+
+    return CdcFormat()
+
+
+def _debezium_format(*, schema: bool = False) -> Format:
+    from headwater.format.debezium.json import DebeziumFormat
+
+    return DebeziumFormat(schema=schema)
+
+
+def _cloudevents_format() -> Format:
+    from headwater.format.cloudevents.json import CloudEventsFormat
+
+    return CloudEventsFormat()
+
+
+def _is_text(record_format: Format) -> bool:
+    """JSON is one line; binary records may hold any byte, newlines too."""
+    return record_format.content_type.endswith("json")
+
+
 def _file_sink(settings: SinkSettings, record_format: Format, lineage: str) -> Sink:
     from headwater.sink import FileSink, Framing
 
     if settings.path is None:
         raise ConfigError("config-invalid", f"sink {settings.name}: a file sink needs a path")
-    # Binary records may hold any byte, newlines too.
-    framing = Framing.LINES if record_format.name.endswith("json") else Framing.LENGTH
+    framing = Framing.LINES if _is_text(record_format) else Framing.LENGTH
     return FileSink(settings.path, record_format, framing=framing, lineage=lineage)
 
 
 def _stdout_sink(settings: SinkSettings, record_format: Format, _lineage: str) -> Sink:
     from headwater.sink import StreamSink
 
-    if not record_format.name.endswith("json"):
+    if not _is_text(record_format):
         raise ConfigError(
             "config-invalid",
             f"sink {settings.name}: {record_format.name} is binary; standard output takes JSON",
@@ -162,6 +196,12 @@ def default_registry() -> Registry:
     registry.register_format("headwater-json", _json_format)
     registry.register_format("headwater-avro", _avro_format)
     registry.register_format("headwater-protobuf", _protobuf_format)
+    registry.register_format("opencdc", _opencdc_format)
+    registry.register_format("opencdc-protobuf", _opencdc_protobuf_format)
+    registry.register_format("cdc-format", _cdc_format)
+    registry.register_format("debezium", _debezium_format)
+    registry.register_format("debezium-schema", partial(_debezium_format, schema=True))
+    registry.register_format("cloudevents", _cloudevents_format)
     return registry
 
 

@@ -20,7 +20,7 @@ from headwater.contract.command import (
     Verb,
     Wish,
 )
-from headwater.contract.format import Format
+from headwater.contract.format import Format, Message, MessageFormat
 from headwater.contract.log import (
     Cursor,
     Log,
@@ -59,6 +59,8 @@ __all__ = [
     "LogReader",
     "LogWriter",
     "Measured",
+    "Message",
+    "MessageFormat",
     "Metrics",
     "OnGap",
     "Owed",

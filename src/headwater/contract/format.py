@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from headwater.event import EventBatch
@@ -27,4 +28,25 @@ class Format(Protocol):
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events of the records; a bad record raises DataError and names its place."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A record as a broker carries it: beside its key, with headers. No value is a tombstone."""
+
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[tuple[str, bytes], ...] = ()
+
+
+class MessageFormat(Format, Protocol):
+    """A format that says what belongs beside a record: its key, headers, tombstones."""
+
+    def messages(self, batch: EventBatch) -> Sequence[Message]:
+        """The messages of the events, in order; some events may have more than one."""
+        ...
+
+    def read_messages(self, messages: Iterable[Message]) -> EventBatch:
+        """The events of the messages; a bad record raises DataError and names its place."""
         ...

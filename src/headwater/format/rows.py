@@ -99,9 +99,9 @@ def ids(batch: EventBatch) -> pa.Array:
         return uuid_strings(own)
     names = batch.column("source_name").to_pylist()
     offsets = batch.column("offset").to_pylist()
-    derived: dict[str, Any] = {}
+    derived: list[Any] = [None] * len(names)
     for name in dict.fromkeys(names):
         rows = [row for row, other in enumerate(names) if other == name]
-        derived |= dict(zip(rows, event_ids(name, [offsets[r] for r in rows]), strict=True))
-    column = pa.array([derived[row].as_py() for row in range(len(names))], own.type)
-    return uuid_strings(pc.if_else(missing, column, own))
+        for row, number in zip(rows, event_ids(name, [offsets[r] for r in rows]), strict=True):
+            derived[row] = number.as_py()
+    return uuid_strings(pc.if_else(missing, pa.array(derived, own.type), own))

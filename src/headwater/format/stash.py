@@ -20,7 +20,7 @@ import pyarrow as pa
 from headwater.event import EVENT_SCHEMA, EventBatch
 from headwater.format.columns import bad_record, unwritable
 from headwater.format.delta import Delta, diff, is_delta, patch
-from headwater.format.jsontext import dumps, loads, loads_object
+from headwater.format.jsontext import canonical, dumps, loads, loads_object
 
 Said = dict[str, Delta]  # by format
 Tree = dict[str, Any]
@@ -91,8 +91,13 @@ def checked_text(text: str) -> str | None:
     return text if checked(loads(text)) else None
 
 
-def dress(family: str, site: Site, natural: pa.Array, batch: EventBatch) -> list[bytes]:
-    """Natural records as they are written: patched, and with what other formats said."""
+def dress(
+    family: str, site: Site, natural: pa.Array, batch: EventBatch, own: Sequence[str] = ()
+) -> list[bytes]:
+    """Natural records as they are written: patched, and with what other formats said.
+
+    `own` are further deltas that the format writes itself.
+    """
     records: list[bytes] = natural.cast(pa.large_binary()).to_pylist()
     extras = batch.column("extra")
     if extras.null_count == len(extras):
@@ -108,8 +113,9 @@ def dress(family: str, site: Site, natural: pa.Array, batch: EventBatch) -> list
         delta = said.pop(family, None)
         if delta is not None:
             tree = patch(tree, delta)
-        if said:
-            site.put(tree, said)
+        others = {name: other for name, other in said.items() if name not in own}
+        if others:
+            site.put(tree, others)
         records[row] = dumps(tree).encode()
     return records
 
@@ -146,7 +152,7 @@ def with_extra(
             delta = diff(loads(str(natural[row], "utf-8")), tree(row))
             if delta is not None:
                 deltas[family] = delta
-        extras.append(dumps(deltas) if deltas else None)
+        extras.append(canonical(deltas) if deltas else None)
     return put_extra(batch, extras)
 
 

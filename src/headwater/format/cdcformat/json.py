@@ -19,6 +19,7 @@ from headwater.format.cdcformat.context import Context, read_context
 from headwater.format.cdcformat.entities import EntityMap
 from headwater.format.cdcformat.reader import to_columns
 from headwater.format.columns import check_ranges, unwritable
+from headwater.format.engine import engines
 from headwater.format.jsontext import dumps
 from headwater.format.rows import ids
 from headwater.format.stash import Site, dress, undress, with_extra
@@ -126,7 +127,7 @@ class CdcFormat:
         database = constants.pop("database", None)
         rest = "".join(f",{dumps(name)}:{dumps(value)}" for name, value in constants.items())
         if database is None:
-            return join('"database":', quoted(source_names), rest)
+            return join('"database":', quoted(engines(source_names)), rest)
         return f'"database":{dumps(database)}{rest}'
 
 

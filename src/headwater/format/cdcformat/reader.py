@@ -9,6 +9,7 @@ from headwater.event import ENVELOPE_VERSION, Operation
 from headwater.format.blocks import snapshot_of, transaction_of
 from headwater.format.cdcformat.entities import scalar_text
 from headwater.format.columns import EnvelopeColumns, bad_record
+from headwater.format.engine import source_name
 from headwater.format.jsontext import dumps
 from headwater.format.times import instant_ms
 
@@ -44,7 +45,7 @@ def _row(tree: Tree) -> dict[str, Any]:
         "before": _image(before),
         "after": _image(after),
         "op": int(_operation(operation, block)),
-        "source_name": block.get("source", source.get("database", FALLBACK)),
+        "source_name": block.get("source", _source_name(source.get("database"))),
         "offset": block.get("offset", tree.get("event_id")),
         "source_ts_ms": block.get("timestamp", time_ms),
         "ts_ms": block.get("ts", time_ms),
@@ -60,7 +61,8 @@ def _row(tree: Tree) -> dict[str, Any]:
     }
 
 
-FALLBACK = "cdc-format"
+def _source_name(database: Any) -> str:
+    return source_name(database) if type(database) is str else "cdc-format"
 
 
 def _object(tree: Tree, name: str) -> Tree:

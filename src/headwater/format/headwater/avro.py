@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow.compute as pc
 
+from headwater.contract import Message
 from headwater.errors import ConfigError
 from headwater.event import ENVELOPE_VERSION, EventBatch, Operation
 from headwater.format.columns import (
@@ -28,6 +29,7 @@ from headwater.format.columns import (
     unwritable,
 )
 from headwater.format.headwater.avro_schema import EVENT, EXTRA
+from headwater.format.headwater.key import avro_keys
 from headwater.format.image import read_image, sorted_images
 from headwater.format.library import missing_extra
 from headwater.format.stash import checked_text, put_extra
@@ -109,6 +111,14 @@ class AvroFormat:
         # fastavro reads an int as a long and does not mind its size.
         check_ranges(batch, _RANGES, bad_record)
         return batch
+
+    def messages(self, batch: EventBatch) -> list[Message]:
+        """Each event beside its key."""
+        return list(map(Message, avro_keys(batch), self.encode(batch)))
+
+    def read_messages(self, messages: Iterable[Message]) -> EventBatch:
+        """The events of messages; one without a value says nothing new."""
+        return self.decode(m.value for m in messages if m.value is not None)
 
     def _write(self, index: int, datum: dict[str, Any], extra: str | None) -> bytes:
         out = BytesIO()

@@ -16,9 +16,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from headwater.contract import Message
 from headwater.event import ENVELOPE_VERSION, EventBatch
 from headwater.format.columns import bad_record, check_ranges
 from headwater.format.headwater.json_reader import AFTER, BEFORE, split, to_columns
+from headwater.format.headwater.key import json_keys
 from headwater.format.image import sorted_images
 from headwater.format.jsontext import loads_object
 from headwater.format.stash import Site, dress, with_extra
@@ -97,6 +99,14 @@ class JsonFormat:
         batch = to_columns(befores, afters, rows).to_batch()
         natural = self.natural(batch).cast(pa.large_binary()).to_pylist()
         return with_extra(FAMILY, batch, natural, records, said, partial(_members, records))
+
+    def messages(self, batch: EventBatch) -> list[Message]:
+        """Each event beside its key."""
+        return list(map(Message, json_keys(batch), self.encode(batch)))
+
+    def read_messages(self, messages: Iterable[Message]) -> EventBatch:
+        """The events of messages; one without a value says nothing new."""
+        return self.decode(m.value for m in messages if m.value is not None)
 
     def _images(self, images: pa.Array) -> pa.Array:
         if not self.sort_row_keys:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headwater.contract import Message
 from headwater.errors import MachineError
 from headwater.event import ENVELOPE_VERSION, EventBatch
 from headwater.format.columns import (
@@ -19,6 +20,7 @@ from headwater.format.columns import (
     bad_record,
     check_ranges,
 )
+from headwater.format.headwater.key import protobuf_keys
 from headwater.format.image import read_image, sorted_images
 from headwater.format.library import missing_extra
 from headwater.format.stash import checked_text, put_extra
@@ -92,6 +94,14 @@ class ProtobufFormat:
                 raise bad_record(index, f"not a message of the envelope: {exc}") from exc
             messages.append(message)
         return put_extra(_columns(befores, afters, messages).to_batch(), extras)
+
+    def messages(self, batch: EventBatch) -> list[Message]:
+        """Each event beside its key."""
+        return list(map(Message, protobuf_keys(batch), self.encode(batch)))
+
+    def read_messages(self, messages: Iterable[Message]) -> EventBatch:
+        """The events of messages; one without a value says nothing new."""
+        return self.decode(m.value for m in messages if m.value is not None)
 
 
 def _write(row: tuple[Any, ...]) -> bytes:

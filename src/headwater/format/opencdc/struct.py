@@ -16,7 +16,7 @@ from headwater.format.jsontext import Real, loads
 from headwater.format.library import missing_extra
 
 try:
-    from google.protobuf.struct_pb2 import ListValue, Struct, Value
+    from google.protobuf.struct_pb2 import NULL_VALUE, ListValue, Struct, Value
 except ModuleNotFoundError as exc:
     raise missing_extra("protobuf", exc) from exc
 
@@ -90,7 +90,7 @@ def read_struct(struct: Any, order: Order) -> Row:
 def _value(value: Any) -> Any:
     match value:
         case None:
-            return Value(null_value=0)
+            return Value(null_value=NULL_VALUE)
         case bool():
             return Value(bool_value=value)
         case int():

@@ -1,0 +1,57 @@
+"""Connect schemas of JSON values, as a converter with schemas writes them before each payload.
+
+The types are read off the values, so a null is an optional string; the order of fields is that of
+the row. Rows with the same names and types share one text.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from headwater.format.jsontext import Real
+
+Schema = dict[str, Any]
+
+_NAMES = {bool: "boolean", int: "int64", Real: "double", str: "string", type(None): "string"}
+
+
+def schema_of(value: Any) -> Schema:
+    """The schema of a value; every value may be null."""
+    if type(value) is dict:
+        return struct(value)
+    if type(value) is list:
+        items = schema_of(value[0]) if value else {"type": "string", "optional": True}
+        return {"type": "array", "items": items, "optional": True}
+    return {"type": _NAMES[type(value)], "optional": True}
+
+
+def struct(row: dict[str, Any] | None, **more: Any) -> Schema:
+    """The schema of a row."""
+    fields = [{**schema_of(value), "field": name} for name, value in (row or {}).items()]
+    return {"type": "struct", "fields": fields, "optional": True, **more}
+
+
+def envelope(payload: dict[str, Any]) -> Schema:
+    """The schema of a change event, as it stands: what is null has its neighbour's type."""
+    source = payload.get("source")
+    name = _prefix(source)
+    rows = {"before": payload.get("before"), "after": payload.get("after")}
+    row = rows["after"] if rows["after"] is not None else rows["before"]
+    fields = []
+    for member, value in payload.items():
+        shown = row if member in rows and value is None else value
+        kind = struct(shown, name=f"{name}.Value") if member in rows else schema_of(shown)
+        fields.append({**kind, "field": member})
+    return {"type": "struct", "fields": fields, "optional": False, "name": f"{name}.Envelope"}
+
+
+def key_schema(key: dict[str, Any], name: str) -> Schema:
+    """The schema of a message's key."""
+    return {**struct(key), "optional": False, "name": f"{name}.Key"}
+
+
+def _prefix(source: Any) -> str:
+    if type(source) is not dict:
+        return "headwater"
+    parts = (source.get(name) for name in ("name", "schema", "table"))
+    return ".".join(str(part) for part in parts if part)
