@@ -13,6 +13,7 @@
     place                 the position spelled out
     changes, snapshot     reading change rows; reading tables in chunks
     events, notices       columns of events; events about tables
+    session               one opening: where it stands, and what each look shows
     source, prune         the Source itself; forgetting what is confirmed
 
 Holds INV-9: a rebuilt table or a lost trigger is drift with broken trust, never silence.
