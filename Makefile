@@ -43,7 +43,7 @@ bench: $(READY) ## Run a benchmark: make bench NAME=log
 	@$(PY) -m benchmarks.$(or $(NAME),log)
 
 docs: $(READY) ## Build the documentation into site/
-	$(PY) tools/gen_reference.py
+	$(PY) -m tools.gen_reference
 	$(VENV)/bin/mkdocs build -q --strict
 
 docs-serve: docs ## Serve the documentation on loopback

@@ -9,7 +9,7 @@ import pytest
 
 from headwater.errors import CATALOG
 from tests.docs.markdown import ROOT, anchors, blocks, links
-from tools import gen_reference
+from tools.reference import code, commands, configuration
 
 PAGES = sorted(
     [
@@ -50,13 +50,13 @@ def test_error_codes_named_on_pages_exist() -> None:
 def test_every_code_metric_setting_and_command_is_in_the_reference() -> None:
     from headwater.observe import CATALOGUE
 
-    errors = "\n".join(gen_reference.errors())
+    errors = "\n".join(code.errors())
     assert [code for code in CATALOG if f"### `{code}`" not in errors] == []
-    metrics = "\n".join(gen_reference.metrics())
+    metrics = "\n".join(code.metrics())
     assert [name for name in CATALOGUE if name not in metrics] == []
-    assert "`source.url`" in "\n".join(gen_reference.configuration())
-    assert "## headwater log repair" in "\n".join(gen_reference.cli())
-    assert "`log.append.before_commit`" in "\n".join(gen_reference.failpoints())
+    assert "`source.url`" in "\n".join(configuration.configuration())
+    assert "## headwater log repair" in "\n".join(commands.cli())
+    assert "`log.append.before_commit`" in "\n".join(code.failpoints())
 
 
 def test_pages_use_no_network_when_they_are_read() -> None:
