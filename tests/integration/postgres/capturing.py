@@ -103,6 +103,16 @@ def capturing(config: PostgresSourceConfig, log: MemoryLog | None = None) -> Ite
         capture.close()
 
 
+@contextmanager
+def streaming(
+    database: PostgresDatabase, log: MemoryLog | None = None, **settings: Any
+) -> Iterator[Capture]:
+    """A capture that has read everything there was: what follows comes from the stream."""
+    with capturing(publish(database, **settings), log) as capture:
+        capture.settle()
+        yield capture
+
+
 def replay(events: Sequence[Event]) -> Rows:
     """What a consumer holds that began with nothing. A value never sent stays absent.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -28,21 +28,23 @@ def connection(postgres_database: PostgresDatabase) -> Iterator[psycopg.Connecti
         yield connection
 
 
-def _tables(
-    database: PostgresDatabase, connection: psycopg.Connection, script: str, **settings: Any
-) -> dict[str, TableFacts]:
-    database.sql(script)
-    return {
-        str(facts.table): facts for facts in read_tables(connection, database.config(**settings))
-    }
+TablesOf = Callable[..., dict[str, TableFacts]]
 
 
-def test_columns_are_in_order_with_types_nulls_and_generated_marks(
-    postgres_database: PostgresDatabase, connection: psycopg.Connection
-) -> None:
-    facts = _tables(
-        postgres_database,
-        connection,
+@pytest.fixture
+def tables_of(postgres_database: PostgresDatabase, connection: psycopg.Connection) -> TablesOf:
+    """Runs a script, and gives the tables that there are then."""
+
+    def made(script: str, **settings: Any) -> dict[str, TableFacts]:
+        postgres_database.sql(script)
+        found = read_tables(connection, postgres_database.config(**settings))
+        return {str(facts.table): facts for facts in found}
+
+    return made
+
+
+def test_columns_are_in_order_with_types_nulls_and_generated_marks(tables_of: TablesOf) -> None:
+    facts = tables_of(
         """CREATE TABLE t (gone int, "Odd ""Name" numeric(12,3) NOT NULL, b text,
                            c int GENERATED ALWAYS AS (length(b)) STORED);
            ALTER TABLE t DROP COLUMN gone""",
@@ -55,11 +57,9 @@ def test_columns_are_in_order_with_types_nulls_and_generated_marks(
     assert facts.columns[0].typmod == ((12 << 16) | 3) + 4
 
 
-def test_primary_key_keeps_the_order_of_the_key_and_not_of_the_columns(
-    postgres_database: PostgresDatabase, connection: psycopg.Connection
-) -> None:
+def test_primary_key_keeps_the_order_of_the_key_and_not_of_the_columns(tables_of: TablesOf) -> None:
     script = "CREATE TABLE t (a int, b int, c int, PRIMARY KEY (c, a) INCLUDE (b))"
-    facts = _tables(postgres_database, connection, script)["public.t"]
+    facts = tables_of(script)["public.t"]
     assert facts.primary_key == ("c", "a")
     assert facts.key == ("c", "a")
 
@@ -75,14 +75,9 @@ def test_primary_key_keeps_the_order_of_the_key_and_not_of_the_columns(
     ],
 )
 def test_replica_identity_is_read_with_its_columns(
-    postgres_database: PostgresDatabase,
-    connection: psycopg.Connection,
-    alter: str,
-    expected: tuple[object, ...],
+    tables_of: TablesOf, alter: str, expected: tuple[object, ...]
 ) -> None:
-    facts = _tables(
-        postgres_database,
-        connection,
+    facts = tables_of(
         f"""CREATE TABLE t (i int PRIMARY KEY, u int NOT NULL, v int NOT NULL);
             CREATE UNIQUE INDEX uv ON t (v, u); ALTER TABLE t {alter}""",
     )["public.t"]
@@ -91,11 +86,9 @@ def test_replica_identity_is_read_with_its_columns(
 
 
 def test_partitioned_table_stands_for_its_partitions(
-    postgres_database: PostgresDatabase, connection: psycopg.Connection
+    tables_of: TablesOf, postgres_database: PostgresDatabase, connection: psycopg.Connection
 ) -> None:
-    tables = _tables(
-        postgres_database,
-        connection,
+    tables = tables_of(
         """CREATE TABLE p (i int, PRIMARY KEY (i)) PARTITION BY RANGE (i);
            CREATE TABLE p1 PARTITION OF p FOR VALUES FROM (0) TO (10);
            CREATE TABLE p2 PARTITION OF p FOR VALUES FROM (10) TO (20) PARTITION BY RANGE (i);
@@ -113,22 +106,16 @@ def test_partitioned_table_stands_for_its_partitions(
     assert not read_tables(connection, postgres_database.config())[0].has_identity
 
 
-def test_ordinary_table_holds_its_own_rows_and_is_uncounted_at_first(
-    postgres_database: PostgresDatabase, connection: psycopg.Connection
-) -> None:
+def test_ordinary_table_holds_its_own_rows_and_is_uncounted_at_first(tables_of: TablesOf) -> None:
     script = "CREATE TABLE t (i int); INSERT INTO t VALUES (1)"
-    facts = _tables(postgres_database, connection, script)["public.t"]
+    facts = tables_of(script)["public.t"]
     assert facts.leaves == (facts.oid,)
     assert not facts.partitioned
     assert (facts.estimated_rows, facts.pages) == (None, 1)
 
 
-def test_foreign_keys_name_both_sides_in_order(
-    postgres_database: PostgresDatabase, connection: psycopg.Connection
-) -> None:
-    facts = _tables(
-        postgres_database,
-        connection,
+def test_foreign_keys_name_both_sides_in_order(tables_of: TablesOf) -> None:
+    facts = tables_of(
         """CREATE TABLE a (x int, y int, PRIMARY KEY (y, x)) PARTITION BY RANGE (y);
            CREATE TABLE a1 PARTITION OF a DEFAULT;
            CREATE SCHEMA s; CREATE TABLE s.b (i int PRIMARY KEY);
@@ -141,12 +128,8 @@ def test_foreign_keys_name_both_sides_in_order(
     )
 
 
-def test_tables_that_cannot_be_streamed_are_left_out(
-    postgres_database: PostgresDatabase, connection: psycopg.Connection
-) -> None:
-    tables = _tables(
-        postgres_database,
-        connection,
+def test_tables_that_cannot_be_streamed_are_left_out(tables_of: TablesOf) -> None:
+    tables = tables_of(
         """CREATE TABLE kept (i int); CREATE UNLOGGED TABLE u (i int);
            CREATE VIEW v AS SELECT 1; CREATE MATERIALIZED VIEW m AS SELECT 1;
            CREATE SCHEMA headwater; CREATE TABLE headwater.own (i int)""",
@@ -154,12 +137,8 @@ def test_tables_that_cannot_be_streamed_are_left_out(
     assert list(tables) == ["public.kept"]
 
 
-def test_globs_of_the_configuration_choose_tables(
-    postgres_database: PostgresDatabase, connection: psycopg.Connection
-) -> None:
-    tables = _tables(
-        postgres_database,
-        connection,
+def test_globs_of_the_configuration_choose_tables(tables_of: TablesOf) -> None:
+    tables = tables_of(
         """CREATE TABLE orders (i int); CREATE TABLE order_lines (i int); CREATE TABLE x (i int);
            CREATE SCHEMA s; CREATE TABLE s.orders (i int)""",
         tables=("public.order*", "s.*"),
@@ -178,12 +157,8 @@ def test_missing_table_is_answered_with_a_close_name(
     assert "did you mean 'public.customers'?" in caught.value.message
 
 
-def test_table_without_select_is_marked_unreadable(
-    postgres_database: PostgresDatabase, connection: psycopg.Connection
-) -> None:
-    tables = _tables(
-        postgres_database,
-        connection,
+def test_table_without_select_is_marked_unreadable(tables_of: TablesOf) -> None:
+    tables = tables_of(
         """CREATE TABLE a (i int); CREATE TABLE b (i int); REVOKE SELECT ON b FROM capture;
            CREATE SCHEMA s; CREATE TABLE s.c (i int)""",
     )

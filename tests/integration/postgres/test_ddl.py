@@ -12,7 +12,7 @@ from headwater.source.postgres.place import Place
 from headwater.source.postgres.server.install import install
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
-from tests.integration.postgres.capturing import capturing, publish, replay
+from tests.integration.postgres.capturing import capturing, publish, replay, streaming
 
 
 def _changes_of_shape(events: list[Event]) -> list[tuple[str, str, str]]:
@@ -29,8 +29,7 @@ def test_statement_is_told_when_the_event_triggers_are_installed(
     postgres_database.sql("CREATE TABLE t (id integer PRIMARY KEY, a text)")
     with postgres_database.connect("postgres") as superuser:
         assert install(superuser).ddl_messages
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         postgres_database.sql("INSERT INTO t VALUES (1, 'x')")
         postgres_database.sql("ALTER TABLE t ADD COLUMN b integer")
         postgres_database.sql("INSERT INTO t VALUES (2, 'y', 3)")
@@ -49,8 +48,7 @@ def test_change_of_shape_is_told_when_nothing_is_installed(
     postgres_database: PostgresDatabase,
 ) -> None:
     postgres_database.sql("CREATE TABLE t (id integer PRIMARY KEY, a text)")
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         postgres_database.sql("INSERT INTO t VALUES (1, 'x')")
         capture.until(1)
         postgres_database.sql("ALTER TABLE t RENAME COLUMN a TO b; INSERT INTO t VALUES (2, 'y')")

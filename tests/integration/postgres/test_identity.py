@@ -6,7 +6,7 @@ import pytest
 
 from headwater.event import Operation
 from tests.fix_postgres import PostgresDatabase
-from tests.integration.postgres.capturing import afters, capturing, ops, publish, replay
+from tests.integration.postgres.capturing import afters, capturing, ops, publish, replay, streaming
 
 
 def test_update_without_a_before_image_is_valid_when_the_key_stays(
@@ -14,8 +14,7 @@ def test_update_without_a_before_image_is_valid_when_the_key_stays(
 ) -> None:
     """A peer refuses such an update, although the default replica identity sends no other."""
     postgres_database.sql("CREATE TABLE t (id int PRIMARY KEY, v text)")
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         postgres_database.sql("INSERT INTO t VALUES (1, 'a'); UPDATE t SET v = 'b'")
         _, update = capture.until(2)
     assert update.op is Operation.UPDATE
@@ -27,8 +26,7 @@ def test_update_has_a_key_only_before_image_when_the_key_moves(
     postgres_database: PostgresDatabase,
 ) -> None:
     postgres_database.sql("CREATE TABLE t (id int PRIMARY KEY, v text)")
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         postgres_database.sql("INSERT INTO t VALUES (1, 'a'); UPDATE t SET id = 7")
         events = capture.until(2)
     assert events[1].before == {"id": 1}
@@ -42,8 +40,7 @@ def test_before_images_are_whole_when_the_identity_is_full(
     postgres_database.sql(
         "CREATE TABLE t (id int PRIMARY KEY, v text); ALTER TABLE t REPLICA IDENTITY FULL"
     )
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         postgres_database.sql("INSERT INTO t VALUES (1, 'a'); UPDATE t SET v = 'b'; DELETE FROM t")
         events = capture.until(3)
     assert [event.before for event in events] == [None, {"id": 1, "v": "a"}, {"id": 1, "v": "b"}]
@@ -59,8 +56,7 @@ def test_index_columns_are_the_key_when_the_identity_is_an_index(
         "CREATE UNIQUE INDEX by_code ON t (code);"
         "ALTER TABLE t REPLICA IDENTITY USING INDEX by_code"
     )
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         postgres_database.sql(
             "INSERT INTO t VALUES (1, 'a', 0), (2, 'b', 0); UPDATE t SET code = 'z' WHERE id = 1;"
             "DELETE FROM t WHERE id = 2"
@@ -136,8 +132,7 @@ def test_schema_of_every_event_is_in_the_log_when_a_truncate_comes_first(
     postgres_database: PostgresDatabase, snapshot: bool
 ) -> None:
     postgres_database.sql("CREATE TABLE t (id int PRIMARY KEY)")
-    with capturing(publish(postgres_database, snapshot=snapshot)) as capture:
-        capture.settle()
+    with streaming(postgres_database, snapshot=snapshot) as capture:
         postgres_database.sql("ALTER TABLE t ADD COLUMN v text; TRUNCATE t")
         events = capture.until(1)
         assert {event.schema_id for event in events} <= capture.log.schemas.keys()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from headwater.event import Operation
 from tests.fix_postgres import PostgresDatabase
-from tests.integration.postgres.capturing import capturing, publish, replay
+from tests.integration.postgres.capturing import replay, streaming
 
 # Random enough that the server can neither compress it nor keep it in the row.
 _LONG = "(SELECT string_agg(md5(i::text || {seed}::text), '') FROM generate_series(1, 300) i)"
@@ -27,8 +27,7 @@ def test_unchanged_long_value_is_listed_and_never_null(
     postgres_database: PostgresDatabase,
 ) -> None:
     postgres_database.sql(_TABLE)
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         _insert(postgres_database, 1)
         postgres_database.sql("UPDATE t SET n = 5")
         events = capture.until(2)
@@ -42,8 +41,7 @@ def test_long_value_is_sent_when_it_changes_or_becomes_null(
     postgres_database: PostgresDatabase,
 ) -> None:
     postgres_database.sql(_TABLE)
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         _insert(postgres_database, 1)
         postgres_database.sql("UPDATE t SET body = body || '.'; UPDATE t SET body = NULL")
         events = capture.until(3)
@@ -56,8 +54,7 @@ def test_unchanged_long_value_is_taken_from_the_before_image_when_the_identity_i
     postgres_database: PostgresDatabase,
 ) -> None:
     postgres_database.sql(f"{_TABLE}; ALTER TABLE t REPLICA IDENTITY FULL")
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         _insert(postgres_database, 1)
         postgres_database.sql("UPDATE t SET n = 5")
         events = capture.until(2)
@@ -69,8 +66,7 @@ def test_mixed_batch_lists_columns_of_the_rows_that_lack_them_only(
     postgres_database: PostgresDatabase,
 ) -> None:
     postgres_database.sql(_TABLE)
-    with capturing(publish(postgres_database)) as capture:
-        capture.settle()
+    with streaming(postgres_database) as capture:
         _insert(postgres_database, 1)
         postgres_database.sql("INSERT INTO t VALUES (2, 'short', 0, NULL); UPDATE t SET n = 9")
         events = capture.until(4)

@@ -10,7 +10,7 @@ from headwater.event import Event
 from headwater.source.postgres.server.slot import read_slot
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase, PostgresServer, PostgresServers
-from tests.integration.postgres.capturing import capturing, publish, replay
+from tests.integration.postgres.capturing import capturing, publish, replay, streaming
 
 # So little that a few hundred rows are sent while their transaction is still running.
 _EAGER = {"logical_decoding_work_mem": "64kB", "max_prepared_transactions": "5"}
@@ -97,8 +97,7 @@ def test_nothing_comes_twice_when_resumed_after_the_last_transaction(
 
 
 def test_transactions_come_in_commit_order_when_they_overlap(database: PostgresDatabase) -> None:
-    with capturing(publish(database)) as capture:
-        capture.settle()
+    with streaming(database) as capture:
         with database.connect() as early, database.connect() as late:
             early.execute("BEGIN")
             early.execute("INSERT INTO t VALUES (1, 'began first')")
@@ -115,8 +114,7 @@ def test_transactions_come_in_commit_order_when_they_overlap(database: PostgresD
 
 
 def test_savepoints_leave_only_what_was_not_rolled_back(database: PostgresDatabase) -> None:
-    with capturing(publish(database)) as capture:
-        capture.settle()
+    with streaming(database) as capture:
         with database.connect() as db, db.transaction():
             db.execute("INSERT INTO t VALUES (1, 'kept')")
             db.execute("SAVEPOINT a")
@@ -130,8 +128,7 @@ def test_savepoints_leave_only_what_was_not_rolled_back(database: PostgresDataba
 
 
 def test_streamed_transaction_is_whole_when_it_commits(database: PostgresDatabase) -> None:
-    with capturing(publish(database)) as capture:
-        capture.settle()
+    with streaming(database) as capture:
         database.sql(_fill(1))
         events = capture.until(_MANY)
         assert _streamed(database) == 1
@@ -142,8 +139,7 @@ def test_streamed_transaction_is_whole_when_it_commits(database: PostgresDatabas
 
 
 def test_streamed_transactions_come_apart_when_they_interleave(database: PostgresDatabase) -> None:
-    with capturing(publish(database)) as capture:
-        capture.settle()
+    with streaming(database) as capture:
         with database.connect() as one, database.connect() as two:
             for db in (one, two):
                 db.execute("BEGIN")
@@ -160,8 +156,7 @@ def test_streamed_transactions_come_apart_when_they_interleave(database: Postgre
 def test_streamed_transaction_leaves_nothing_when_it_is_rolled_back(
     database: PostgresDatabase,
 ) -> None:
-    with capturing(publish(database)) as capture:
-        capture.settle()
+    with streaming(database) as capture:
         with database.connect() as db:
             db.execute("BEGIN")
             db.execute(_fill(1).encode())
@@ -175,8 +170,7 @@ def test_streamed_transaction_leaves_nothing_when_it_is_rolled_back(
 def test_streamed_transaction_lacks_only_the_part_that_was_rolled_back_to_a_savepoint(
     database: PostgresDatabase,
 ) -> None:
-    with capturing(publish(database)) as capture:
-        capture.settle()
+    with streaming(database) as capture:
         with database.connect() as db, db.transaction():
             db.execute(_fill(1).encode())
             db.execute("SAVEPOINT a")
@@ -192,8 +186,7 @@ def test_streamed_transaction_lacks_only_the_part_that_was_rolled_back_to_a_save
 def test_streamed_rows_keep_their_shape_when_a_change_of_columns_is_rolled_back(
     database: PostgresDatabase,
 ) -> None:
-    with capturing(publish(database)) as capture:
-        capture.settle()
+    with streaming(database) as capture:
         with database.connect() as db, db.transaction():
             db.execute(_fill(1).encode())
             db.execute("SAVEPOINT a")
