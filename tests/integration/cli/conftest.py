@@ -108,10 +108,11 @@ class Shop:
 
     cli: Cli
     database: PostgresDatabase
+    patience_s: float = 60
 
-    def __call__(self, *words: str | Path, user: str = "capture", **environment: str) -> Done:
-        given = {"DATABASE_URL": self.database.dsn(user)} | environment
-        done = self.cli(*words, timeout_s=60, **given)
+    def __call__(self, *words: str | Path, **environment: str) -> Done:
+        given = {"DATABASE_URL": self.database.dsn()} | environment
+        done = self.cli(*words, timeout_s=self.patience_s, **given)
         for password in (*PASSWORDS.values(), "wrong-pw-8Jd"):
             assert password not in done.out + done.err
         return done

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import shutil
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from headwater.app.demo.shop import create_shop
 from headwater.app.demo.writer import write
-from tests.integration.cli.conftest import Cli
+from tests.integration.cli.conftest import Cli, Shop
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 PATIENCE_S = 600.0
@@ -51,6 +53,37 @@ def test_verify_names_the_rows_when_the_target_was_forged(cli: Cli) -> None:
     assert ["DIFFERS" in line for line in verdicts if "orders" in line] == [True]
     assert all("equal" in line for line in verdicts if "customers" in line), forged.out
     assert "differs in id=1" in forged.out
+
+
+def test_verify_names_the_key_when_a_row_of_a_postgres_mirror_was_forged(
+    shop: Shop, spark: SparkSession
+) -> None:
+    shop.database.sql(
+        "CREATE TABLE lines (place int, no int, at timestamptz, doc jsonb, share float8, raw bytea,"
+        " PRIMARY KEY (place, no))"
+    )
+    shop.database.sql(
+        "INSERT INTO lines VALUES (7, 2, '1999-12-31 00:00Z', NULL, 'NaN', NULL),"
+        " (7, -1, '2024-02-29 23:59:59.5+02', '{\"a\": [1.50]}', 0.1, '\\x00')"
+    )
+    assert shop("init", "shop.yaml", "--from", shop.database.dsn(), "--force").code == 0
+    file = shop.cli.directory / "shop.yaml"
+    file.write_text(file.read_text().replace("port: 8321", "port: 0"))
+    assert shop("setup", "postgres", shop.database.dsn("app"), "--config", "shop.yaml").code == 0
+    patient = replace(shop, patience_s=PATIENCE_S)
+    done = patient("run", "shop.yaml", "--once")
+    assert done.code == 0, done.err
+    (table,) = shop.cli.directory.glob("**/*lines")
+    spark.sql(f"UPDATE delta.`{table}` SET share = 0.2 WHERE no = -1")
+    forged = patient("verify", "shop.yaml")
+    assert forged.code == 1, forged.out + forged.err
+    listed = [line.split() for line in forged.out.splitlines() if " public." in line]
+    assert [words[:2] for words in listed if words[0] in {"equal", "DIFFERS"}] == [
+        ["equal", "public.customers"],
+        ["DIFFERS", "public.lines"],
+        ["equal", "public.orders"],
+    ]
+    assert "public.lines: the target differs in no=-1, place=7\n" in forged.out + forged.err
 
 
 def _forge(database: Path) -> None:
