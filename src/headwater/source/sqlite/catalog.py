@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import sqlite3
 from dataclasses import dataclass
 from typing import Self
 
 from headwater.errors import ConfigError
 from headwater.event import TableSchema
+from headwater.source.choice import unmatched
 from headwater.source.sqlite.config import SqliteSourceConfig
 from headwater.source.sqlite.drift import Drift, DriftKind, drift
 from headwater.source.sqlite.generation import Generation, Installed, read_installed
@@ -98,12 +98,4 @@ def require_tables(
     if wanted:
         return wanted
     names = [table.name for table in capturable(connection, database)]
-    close = [
-        match for pattern in config.tables for match in difflib.get_close_matches(pattern, names)
-    ]
-    known = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names[:8]) or 'none'}"
-    raise ConfigError(
-        "sqlite-no-table",
-        f"no table matches {', '.join(config.tables)}; {known}",
-        where=str(config.path),
-    )
+    raise ConfigError("sqlite-no-table", unmatched(config.tables, names), where=str(config.path))

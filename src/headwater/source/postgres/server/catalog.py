@@ -11,7 +11,6 @@ before PostgreSQL 18, and the snapshot must agree with the stream.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +18,7 @@ import psycopg
 
 from headwater.errors import ConfigError
 from headwater.event import ForeignKey, TableId
+from headwater.source.choice import unmatched
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.server.connect import translated
 
@@ -149,15 +149,7 @@ def require_tables(
     if tables:
         return tables
     names = [str(facts.table) for facts in _read_all(connection)]
-    close = [
-        match for pattern in config.tables for match in difflib.get_close_matches(pattern, names)
-    ]
-    known = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names[:8]) or 'none'}"
-    raise ConfigError(
-        "postgres-no-table",
-        f"no table matches {', '.join(config.tables)}; {known}",
-        where="source.tables",
-    )
+    raise ConfigError("postgres-no-table", unmatched(config.tables, names), where="source.tables")
 
 
 def _read_all(connection: psycopg.Connection) -> tuple[TableFacts, ...]:
