@@ -149,7 +149,10 @@ def with_extra(
     for row, record in enumerate(records):
         deltas = {name: delta for name, delta in said[row].items() if name != family}
         if natural[row] != record:
-            delta = diff(loads(str(natural[row], "utf-8")), tree(row))
+            try:
+                delta = diff(loads(str(natural[row], "utf-8")), tree(row))
+            except ValueError as exc:
+                raise bad_record(row, str(exc)) from exc
             if delta is not None:
                 deltas[family] = delta
         extras.append(canonical(deltas) if deltas else None)

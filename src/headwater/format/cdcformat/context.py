@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from json.encoder import encode_basestring
 from typing import Any
@@ -11,6 +12,7 @@ from headwater.format.jsontext import dumps, loads
 DEFAULT_TRIGGER = "admin_action"  # the format's word for SQL that no application vouched for
 _METADATA = ("request_id", "user_id", "user_roles", "ip_address", "user_agent", "api_version")
 _LISTS = ("user_roles",)
+_TRIGGER = re.compile("[a-z_]+")
 _SOURCE = ("session_id", "user")
 _OURS = "headwater"
 
@@ -32,14 +34,14 @@ def read_context(text: str | None) -> Context:
     said = loads(text)
     if "roles" in said:
         said.setdefault("user_roles", said.pop("roles"))
-    trigger = said.pop("trigger", None)
+    trigger = said.pop("trigger") if _belongs("trigger", said.get("trigger")) else None
     source = _members(said, _SOURCE)
     metadata = _members(said, _METADATA)
     custom = said.pop("custom_fields", None)
     custom = {**said, **custom} if isinstance(custom, dict) else said
     custom.pop(_OURS, None)
     return Context(
-        trigger=dumps(trigger if isinstance(trigger, str) else DEFAULT_TRIGGER),
+        trigger=dumps(trigger or DEFAULT_TRIGGER),
         source=source,
         metadata=metadata,
         custom_fields="".join(f",{encode_basestring(n)}:{dumps(v)}" for n, v in custom.items()),
@@ -57,6 +59,8 @@ def _belongs(name: str, value: Any) -> bool:
     """Whether the format's own field takes the value; any other is a custom field."""
     if name in _LISTS:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
+    if name == "trigger":
+        return isinstance(value, str) and _TRIGGER.fullmatch(value) is not None
     return isinstance(value, str)
 
 

@@ -25,9 +25,10 @@ def schema_of(value: Any) -> Schema:
     return {"type": _NAMES[type(value)], "optional": True}
 
 
-def struct(row: dict[str, Any] | None, **more: Any) -> Schema:
-    """The schema of a row."""
-    fields = [{**schema_of(value), "field": name} for name, value in (row or {}).items()]
+def struct(row: Any, **more: Any) -> Schema:
+    """The schema of a row; of what is no row, one without fields."""
+    columns = row.items() if type(row) is dict else ()
+    fields = [{**schema_of(value), "field": name} for name, value in columns]
     return {"type": "struct", "fields": fields, "optional": True, **more}
 
 

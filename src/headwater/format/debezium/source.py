@@ -17,7 +17,7 @@ from headwater.format.text import TEXT, as_string, boolean, join, quoted
 
 _LSN = re.compile(r"([0-9A-Fa-f]{1,8})/([0-9A-Fa-f]{1,8})(?::[0-9]+)?")
 _BINLOG = re.compile(r"([^:#]+):([0-9]{1,18})(?::([0-9]{1,9}))?(?:#gtid=(.+))?")
-_SQLSERVER = re.compile(r"([0-9A-Fa-fx:]+?)(?:[:/]([0-9A-Fa-fx:]+))?")
+_SQLSERVER = re.compile(r"(0x[0-9a-fA-F]+)(?::(0x[0-9a-fA-F]+)(?::[0-9]+)?)?")
 
 
 def source_block(batch: EventBatch, server_name: str | None, database: str) -> pa.Array:
