@@ -1,20 +1,20 @@
-"""Wire forms of the event: each module is one form, and all of them carry the canonical envelope.
+"""Wire forms of the event: a room for each format, and all of them go through the canonical event.
 
-- `json.JsonFormat` (`headwater-json`): one JSON object per event, on one line.
-- `avro.AvroFormat` (`headwater-avro`): a bare Avro datum; schemas in `avro_schema`.
-- `protobuf.ProtobufFormat` (`headwater-protobuf`): a bare message of `proto/event.proto`.
-- `columns`: where decoded records become an EventBatch, with the checks every form shares.
-- `image`: row images, carried as the JSON text they are.
-- `extra`: the error that names the package to install.
+- `headwater`: the canonical envelope in JSON, Avro and Protobuf.
+- `opencdc`, `cdcformat`, `debezium`, `cloudevents`: what other systems read and write.
+- `stash`, `delta`: what a record says beyond the event, carried through other formats and back.
+- `columns`, `blocks`: where decoded records become an EventBatch, with the checks all share.
+- `text`: records composed column by column. `jsontext`: JSON in and out, exactly and bounded.
+- `rows`, `image`: row images as values, and as the text they are. `times`, `engine`: their words.
+- `library`: the error that names the package to install.
 
-The envelope has no field for sequence_number, event_id, schema_id and context: they are not
-written, and stand at their defaults after reading. An empty list of unavailable columns says the
-same as none. Avro and Protobuf cannot tell an empty key list from no key, nor 0 total_events from
-an unknown number; both read as "none". Reading checks the bytes; the envelope's own rules are
-`headwater.event.validate`.
+A format is one class with `encode` and `decode`. Its `_natural` records are a function of the event
+alone, and have every field of the envelope: at home, or in a block under our prefix. Sequence
+number, event id, schema id and context are no fields of the envelope: they stand at their defaults
+after reading. Reading checks the bytes; the envelope's own rules are `headwater.event.validate`.
 
-fastavro and protobuf are extras (`headwater[avro]`, `headwater[protobuf]`): only the module that
-owns one imports it, and importing this package imports neither. `app` gives the forms their names.
+fastavro and protobuf are extras (`headwater[avro]`, `headwater[protobuf]`): only the modules that
+own them import them, and importing this package imports neither. `app` gives the forms their names.
 
 May import: contract, event, errors.
 """

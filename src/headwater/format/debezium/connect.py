@@ -1,7 +1,8 @@
 """Connect schemas of JSON values, as a converter with schemas writes them before each payload.
 
-The types are read off the values, so a null is an optional string; the order of fields is that of
-the row. Rows with the same names and types share one text.
+The types are read off the values, so a null is an optional string. The fields of an object are in
+the order of their names: the order of its members means nothing in JSON, so the schema must not
+depend on it.
 """
 
 from __future__ import annotations
@@ -27,8 +28,8 @@ def schema_of(value: Any) -> Schema:
 
 def struct(row: Any, **more: Any) -> Schema:
     """The schema of a row; of what is no row, one without fields."""
-    columns = row.items() if type(row) is dict else ()
-    fields = [{**schema_of(value), "field": name} for name, value in columns]
+    names = sorted(row) if type(row) is dict else ()
+    fields = [{**schema_of(row[name]), "field": name} for name in names]
     return {"type": "struct", "fields": fields, "optional": True, **more}
 
 
@@ -39,7 +40,8 @@ def envelope(payload: dict[str, Any]) -> Schema:
     rows = {"before": payload.get("before"), "after": payload.get("after")}
     row = rows["after"] if rows["after"] is not None else rows["before"]
     fields = []
-    for member, value in payload.items():
+    for member in sorted(payload, key=_place):
+        value = payload[member]
         shown = row if member in rows and value is None else value
         kind = struct(shown, name=f"{name}.Value") if member in rows else schema_of(shown)
         fields.append({**kind, "field": member})
@@ -49,6 +51,13 @@ def envelope(payload: dict[str, Any]) -> Schema:
 def key_schema(key: dict[str, Any], name: str) -> Schema:
     """The schema of a message's key."""
     return {**struct(key), "optional": False, "name": f"{name}.Key"}
+
+
+_MEMBERS = ("before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction")
+
+
+def _place(member: str) -> tuple[int, str]:
+    return (_MEMBERS.index(member) if member in _MEMBERS else len(_MEMBERS)), member
 
 
 def _prefix(source: Any) -> str:

@@ -35,6 +35,7 @@ from headwater.format.text import (
 FAMILY = "debezium"
 SITE = Site(("headwater_extra",), as_text=True)
 
+_RANGES = {"transaction.event_index": (-(2**63), 2**63 - 2)}  # total_order is one more
 _LETTERS = pa.array(["", "c", "u", "d", "r", "", "t"], TEXT)
 
 
@@ -115,7 +116,7 @@ class DebeziumFormat:
         ]
 
     def _natural(self, batch: EventBatch) -> pa.Array:
-        check_ranges(batch, {})
+        check_ranges(batch, _RANGES)
         column = batch.column
         source = source_block(batch, self.server_name, self.database)
         images = [

@@ -8,7 +8,7 @@ from typing import Any
 
 from headwater.event import ENVELOPE_VERSION, Operation
 from headwater.format.blocks import Block, snapshot_of
-from headwater.format.columns import UINT63, EnvelopeColumns, bad_record
+from headwater.format.columns import EnvelopeColumns, bad_record
 from headwater.format.debezium.image import without_placeholders
 from headwater.format.engine import source_name
 from headwater.format.jsontext import dumps, loads
@@ -22,7 +22,7 @@ _OPERATIONS = {
     "r": Operation.READ,
     "t": Operation.TRUNCATE,
 }
-_TRANSACTION_ID = re.compile(r"([0-9]{1,19})(?::.*)?", re.DOTALL)
+_TRANSACTION_ID = re.compile(r"(-?[0-9]{1,19})(?::.*)?", re.DOTALL)
 _FIELDS = tuple(EnvelopeColumns.__slots__)
 
 
@@ -126,6 +126,10 @@ def _transaction(value: Any, block: Tree) -> Block:
         return None
     found = _TRANSACTION_ID.fullmatch(value["id"])
     order = value.get("total_order")
-    if found is None or int(found[1]) > UINT63[1] or type(order) is not int:
+    if found is None or type(order) is not int or not _fits(int(found[1])) or not _fits(order - 1):
         return None
     return int(found[1]), block.get("total_events"), order - 1
+
+
+def _fits(number: int) -> bool:
+    return -(2**63) <= number < 2**63

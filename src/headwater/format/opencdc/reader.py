@@ -25,7 +25,7 @@ _OPERATIONS = {
     "snapshot": Operation.READ,
 }
 _OTHERS = {op.label: op for op in (Operation.SCHEMA_CHANGE, Operation.TRUNCATE)}
-_SOURCES = (f"{keys.PREFIX}source", keys.SOURCE_CONNECTOR_ID, keys.SOURCE_PLUGIN_NAME)
+_SOURCES = (keys.SOURCE_CONNECTOR_ID, keys.SOURCE_PLUGIN_NAME)
 
 
 def to_columns(trees: Sequence[Tree]) -> EnvelopeColumns:
@@ -50,7 +50,7 @@ def _row(tree: Tree) -> dict[str, Any]:
         "before": before,
         "after": after,
         "op": int(_operation(tree.get("operation"), meta)),
-        "source_name": next((meta[name] for name in _SOURCES if meta.get(name)), "opencdc"),
+        "source_name": _source_name(meta),
         "offset": _position(tree.get("position")),
         "source_ts_ms": keys.milliseconds(meta.get(keys.CREATED_AT)),
         "ts_ms": keys.milliseconds(meta.get(keys.READ_AT)),
@@ -82,6 +82,12 @@ def _operation(word: Any, meta: Tree) -> Operation:
     if word == "Operation(0)" and type(other) is str and other in _OTHERS:
         return _OTHERS[other]
     raise ValueError(f"the operation {word!r} says nothing that could have happened to a row")
+
+
+def _source_name(meta: Tree) -> Any:
+    """As we wrote it, empty or not; of others, what names the connector best."""
+    named = next((meta[name] for name in _SOURCES if meta.get(name)), "opencdc")
+    return meta.get("headwater.source", named)
 
 
 def _position(value: Any) -> str:
