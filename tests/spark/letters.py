@@ -83,6 +83,10 @@ class Letters:
         del self.rows[number]
         self._tell(Operation.DELETE, before=_key(number))
 
+    def lose(self, number: int) -> None:
+        """The row goes inside a gap that was accepted: nobody tells."""
+        del self.rows[number]
+
     def truncate(self) -> None:
         self.rows.clear()
         self._tell(Operation.TRUNCATE)

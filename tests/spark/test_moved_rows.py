@@ -130,6 +130,31 @@ def _unknown_row_onto_a_deleted_key(t: Letters, n: int) -> None:
     t.update(n, "views")
 
 
+def _unknown_row_onto_a_key_of_before(t: Letters, n: int) -> None:
+    t.insert(n + 1)
+    t.delete(n + 1)
+    t.older(n + 2)
+    t.move(n + 2, n + 1)
+
+
+def _unknown_row_where_one_was_deleted(t: Letters, n: int) -> None:
+    t.delete(n)
+    t.older(n)
+    t.update(n, "views")
+
+
+def _unknown_row_told_in_parts(t: Letters, n: int) -> None:
+    t.older(n + 1)
+    t.update(n + 1, "body")
+    t.update(n + 1, "a.side")
+
+
+def _unknown_row_onto_a_lost_one(t: Letters, n: int) -> None:
+    t.older(n + 1)
+    t.lose(n)
+    t.move(n + 1, n)
+
+
 def _unknown_row_is_read_later(t: Letters, n: int) -> None:
     t.older(n + 1)
     t.move(n + 1, n + 2)
@@ -151,6 +176,10 @@ STORIES: tuple[Callable[[Letters, int], None], ...] = (
     _reused_key_moves_too,
     _whole_move_then_partial,
     _unknown_row_onto_a_deleted_key,
+    _unknown_row_onto_a_key_of_before,
+    _unknown_row_where_one_was_deleted,
+    _unknown_row_told_in_parts,
+    _unknown_row_onto_a_lost_one,
     _unknown_row_is_read_later,
 )
 
@@ -186,12 +215,19 @@ def test_table_equals_the_source_when_histories_and_batches_are_random(
     for number in range(60):
         letters.older(number * 3)
     heads = [0]
-    for turn in (None, Letters.truncate, Letters.widen, None):
+    for turn in (None, _begin_anew, Letters.widen, None):
         _live(letters, chooser.choice((200, 600)), turn)
         lake.append(letters)
         lake.apply(chooser.choice(heads[-2:]))
         heads.append(lake.head)
         assert lake.held(letters) == letters.settle()
+
+
+def _begin_anew(letters: Letters) -> None:
+    """What a gap can lead to: the table is emptied, and its snapshot comes by and by."""
+    letters.truncate()
+    for number in range(0, 120, 2):
+        letters.older(number)
 
 
 def _live(letters: Letters, events: int, turn: Callable[[Letters], None] | None) -> None:
