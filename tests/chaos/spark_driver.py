@@ -51,7 +51,10 @@ def drive(place: Place, *, dump: bool) -> None:
 
 
 def _rows(session: SparkSession, target: str, table: str) -> list[dict[str, Any]]:
-    frame = session.read.format("delta").load(table_path(target, TableId(None, table)))
+    path = table_path(target, TableId(None, table))
+    if not Path(path).exists():
+        return []  # nothing was ever written to it at the source
+    frame = session.read.format("delta").load(path)
     names = [name for name in frame.columns if name != SEQUENCE]
     return [{name: _plain(row[name]) for name in names} for row in frame.collect()]
 
