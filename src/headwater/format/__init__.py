@@ -5,7 +5,7 @@
 - `stash`, `delta`: what a record says beyond the event, carried through other formats and back.
 - `columns`, `blocks`: where decoded records become an EventBatch, with the checks all share.
 - `text`: records composed column by column. `jsontext`: JSON in and out, exactly and bounded.
-- `rows`, `image`: row images as values, and as the text they are. `times`, `engine`: their words.
+- `rows`: row images as values, keys, ids. `times`, `engine`: words that formats share.
 - `library`: the error that names the package to install.
 
 A format is one class with `encode` and `decode`. Its `_natural` records are a function of the event

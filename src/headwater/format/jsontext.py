@@ -35,32 +35,35 @@ class Real:
         return f"Real({self.text})"
 
 
-class _HoldsRealError(Exception):
-    """The fast encoder met a Real."""
-
-
 def _refuse_constant(word: str) -> Any:
     raise ValueError(f"{word} is not JSON")
 
 
-def _stop(_value: object) -> Any:
-    raise _HoldsRealError
+# Half a surrogate pair stands in no text of ours, so it can mark where a quoted number was put.
+_MARK = "\udfff"
+
+
+def _marked(value: Any) -> str:
+    return f"{_MARK}{value.text}{_MARK}"
+
+
+def _encoder(*, sort_keys: bool) -> Any:
+    # JSONEncoder.encode makes one of these for every value, which costs more than a small row.
+    return json.encoder.c_make_encoder(  # type: ignore[attr-defined]
+        markers=None,
+        default=_marked,
+        encoder=encode_basestring,
+        indent=None,
+        key_separator=":",
+        item_separator=",",
+        sort_keys=sort_keys,
+        skipkeys=False,
+        allow_nan=False,
+    )
 
 
 _DECODER = json.JSONDecoder(parse_float=Real, parse_constant=_refuse_constant)
-# JSONEncoder.encode makes a new one of these for every value, which costs more than a small row.
-
-_encode_chunks = json.encoder.c_make_encoder(  # type: ignore[attr-defined]
-    markers=None,
-    default=_stop,
-    encoder=encode_basestring,
-    indent=None,
-    key_separator=":",
-    item_separator=",",
-    sort_keys=False,
-    skipkeys=False,
-    allow_nan=False,
-)
+_plain, _in_order = _encoder(sort_keys=False), _encoder(sort_keys=True)
 
 
 def loads(text: str) -> Any:
@@ -102,34 +105,18 @@ def loads_all(texts: Sequence[str]) -> list[Any]:
 
 def dumps(value: Any) -> str:
     """Compact text, members in their order, numbers as they were read."""
-    try:
-        return "".join(_encode_chunks(value, 0))
-    except _HoldsRealError:
-        return _write(value)
+    return _unmarked("".join(_plain(value, 0)))
 
 
 def canonical(value: Any) -> str:
     """Compact text with the names of every object in order: equal where the values are."""
-    return dumps(_sorted(value))
+    return _unmarked("".join(_in_order(value, 0)))
 
 
-def _write(value: Any) -> str:
-    if type(value) is Real:
-        return value.text
-    if type(value) is dict:
-        members = (f"{encode_basestring(name)}:{_write(item)}" for name, item in value.items())
-        return "{" + ",".join(members) + "}"
-    if type(value) is list:
-        return "[" + ",".join(map(_write, value)) + "]"
-    return "".join(_encode_chunks(value, 0))
-
-
-def _sorted(value: Any) -> Any:
-    if type(value) is dict:
-        return {name: _sorted(value[name]) for name in sorted(value)}
-    if type(value) is list:
-        return [_sorted(item) for item in value]
-    return value
+def _unmarked(text: str) -> str:
+    if _MARK not in text:
+        return text
+    return text.replace(f'"{_MARK}', "").replace(f'{_MARK}"', "")
 
 
 def _check_depth(value: Any) -> None:

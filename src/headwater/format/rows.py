@@ -21,27 +21,30 @@ Row = dict[str, Any]
 _NO_ID = UUID(int=0).bytes
 
 
-def parsed(images: pa.Array) -> list[Row | None]:
-    """The rows of an image column, read in one go; numbers keep their text."""
+def parsed(images: pa.Array, first: int = 0) -> list[Row | None]:
+    """The rows of an image column, read in one go; numbers keep their text.
+
+    `first` is the place of the first among the records, for the error that names one.
+    """
     texts = images.to_pylist()
     try:
         values = iter(loads_all([text for text in texts if text is not None]))
     except ValueError as exc:
-        raise _culprit(texts) from exc
+        raise _culprit(texts, first) from exc
     rows = [None if text is None else next(values) for text in texts]
     for index, row in enumerate(rows):
         if row is not None and type(row) is not dict:
-            raise unwritable(index, "a row image is not a JSON object")
+            raise unwritable(first + index, "a row image is not a JSON object")
     return rows
 
 
-def _culprit(texts: Sequence[str | None]) -> DataError:
+def _culprit(texts: Sequence[str | None], first: int) -> DataError:
     for index, text in enumerate(texts):
         try:
             loads_all([] if text is None else [text])
         except ValueError as exc:
-            return unwritable(index, f"a row image is not JSON: {exc}")
-    return unwritable(0, "a row image is not JSON")
+            return unwritable(first + index, f"a row image is not JSON: {exc}")
+    return unwritable(first, "a row image is not JSON")
 
 
 def key_images(batch: EventBatch) -> pa.Array:

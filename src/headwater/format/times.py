@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.format.text import TEXT
+from headwater.format.text import TEXT, join
 
 # ISO 8601 has four digits for a year. A time outside is written as the nearest that it can write;
 # the formats keep the exact number beside it.
@@ -23,8 +23,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def instants(times_ms: pa.Array) -> pa.Array:
     """`2026-01-11T15:35:00.123000Z` of each time."""
     inside = pc.min_element_wise(pc.max_element_wise(times_ms, FIRST_MS), LAST_MS)
-    micros = inside.cast(pa.timestamp("ms", "UTC")).cast(pa.timestamp("us", "UTC"))
-    return pc.utf8_replace_slice(micros.cast(TEXT), start=10, stop=11, replacement="T")
+    # Without a zone: Arrow writes zoned times thirty times slower.
+    texts = inside.cast(pa.timestamp("ms")).cast(pa.timestamp("us")).cast(TEXT)
+    return join(pc.utf8_replace_slice(texts, start=10, stop=11, replacement="T"), "Z")
 
 
 def outside(times_ms: pa.Array) -> pa.Array:

@@ -22,6 +22,7 @@ Cascades = Callable[[EventBatch], Sequence[Mapping[str, Any] | None]]
 
 _UPDATE, _DELETE = int(Operation.UPDATE), int(Operation.DELETE)
 _REASONS = ("", "entity_created", "entity_updated", "entity_deleted", "entity_created")
+_ROWS_AT_ONCE = 4096  # their values stay in the processor's cache
 _NO_CASCADE = '{"updated":[],"deleted":[],"invalidations":'
 
 
@@ -31,32 +32,53 @@ class Bodies:
 
     entity: pa.Array
     change: pa.Array
-    cascade: pa.Array
+    cascade: pa.Array | str
     key: pa.Array
 
 
 def bodies(batch: EventBatch, entities: EntityMap, cascades: Cascades | None) -> Bodies:
     """The members of `entity`, those of `operation` about changed fields, `cascade`, the key."""
-    column = batch.column
-    ops = column("op").to_pylist()
-    before, after = parsed(column("before")), parsed(column("after"))
-    rows = [old if op == _DELETE else new for op, old, new in zip(ops, before, after, strict=True)]
     plans = _plans(batch, entities)
-    key_rows = keys(column("primary_key").to_pylist(), rows)
-    entity = [
-        plan.members(key, row or {}) for plan, key, row in zip(plans, key_rows, rows, strict=True)
-    ]
-    told = [None] * len(batch) if cascades is None else cascades(batch)
-    cascade = [plan.cascade(op, more) for plan, op, more in zip(plans, ops, told, strict=True)]
+    ops = batch.column("op").to_pylist()
+    told = None if cascades is None else cascades(batch)
+    entity: list[str] = []
+    change: list[str] = []
+    keyed: list[Row | None] = []
+    for start in range(0, len(batch), _ROWS_AT_ONCE):
+        part = batch.slice(start, _ROWS_AT_ONCE)
+        before, after = parsed(part.column("before"), start), parsed(part.column("after"), start)
+        here = slice(start, start + len(part))
+        rows = [
+            old if op == _DELETE else new
+            for op, old, new in zip(ops[here], before, after, strict=True)
+        ]
+        found = keys(part.column("primary_key").to_pylist(), rows)
+        entity += [
+            plan.members(key, row or {})
+            for plan, key, row in zip(plans[here], found, rows, strict=True)
+        ]
+        change += _changes(part, ops[here], before, after)
+        keyed += found
     return Bodies(
         pa.array(entity, TEXT),
-        pa.array(_changes(batch, ops, before, after), TEXT),
-        pa.array(cascade, TEXT),
-        key_texts(key_rows),
+        pa.array(change, TEXT),
+        _cascades(plans, ops, told),
+        key_texts(keyed),
     )
 
 
-@dataclass(frozen=True, slots=True)
+def _cascades(
+    plans: Sequence[_Plan], ops: Sequence[int], told: Sequence[Mapping[str, Any] | None] | None
+) -> pa.Array | str:
+    if told is not None:
+        rows = zip(plans, ops, told, strict=True)
+        return pa.array([plan.cascade(op, more) for plan, op, more in rows], TEXT)
+    if not any(plan.entity.invalidates for plan in set(plans)):
+        return f"{_NO_CASCADE}[]}}"
+    return pa.array([plan.cascade(op, None) for plan, op in zip(plans, ops, strict=True)], TEXT)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class _Plan:
     """How the rows of one table are written."""
 

@@ -30,9 +30,9 @@ def _filled(index: int, text: str, names: Sequence[str]) -> str:
         row = loads(text)
     except ValueError as exc:
         raise unwritable(index, f"a row image is not JSON: {exc}") from exc
-    if not row.keys().isdisjoint(names):
-        raise unwritable(index, "a column is there and unavailable at once")
-    return dumps(row | dict.fromkeys(names, PLACEHOLDER))
+    if any(row.get(name) == PLACEHOLDER for name in names):
+        raise unwritable(index, "a column holds the placeholder's text and is unavailable at once")
+    return dumps(row | {name: PLACEHOLDER for name in names if name not in row})
 
 
 def holds_placeholder(images: pa.Array) -> pa.Array:

@@ -182,11 +182,10 @@ def _block(batch: EventBatch) -> pa.Array:
     column = batch.column
     names, source = column("primary_key"), column("source_name")
     totals = pc.struct_field(column("transaction"), "total_events")
-    told = pc.or_(holds_placeholder(column("before")), holds_placeholder(column("after")))
     lists = [column("unavailable_columns"), column("before_unavailable_columns")]
-    # A list without its image has no row to stand in, and must be told too.
-    told = pc.or_(told, pc.and_(column("before").is_null(), lists[1].is_valid()))
-    told = pc.or_(told, pc.and_(column("after").is_null(), lists[0].is_valid()))
+    # The placeholder is for Debezium's readers; the lists are for ours, which need not guess.
+    told = pc.or_(holds_placeholder(column("before")), holds_placeholder(column("after")))
+    told = pc.or_(told, pc.or_(lists[0].is_valid(), lists[1].is_valid()))
     return join(
         '{"v":1',
         where(ambiguous(source), ',"source":', quoted(source)),

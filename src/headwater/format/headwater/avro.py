@@ -29,8 +29,8 @@ from headwater.format.columns import (
     unwritable,
 )
 from headwater.format.headwater.avro_schema import EVENT, EXTRA
+from headwater.format.headwater.image import read_image, sorted_images
 from headwater.format.headwater.key import avro_keys
-from headwater.format.image import read_image, sorted_images
 from headwater.format.library import missing_extra
 from headwater.format.stash import checked_text, put_extra
 

@@ -19,9 +19,9 @@ import pyarrow as pa
 from headwater.contract import Message
 from headwater.event import ENVELOPE_VERSION, EventBatch
 from headwater.format.columns import bad_record, check_ranges
+from headwater.format.headwater.image import sorted_images
 from headwater.format.headwater.json_reader import AFTER, BEFORE, split, to_columns
 from headwater.format.headwater.key import json_keys
-from headwater.format.image import sorted_images
 from headwater.format.jsontext import loads_object
 from headwater.format.stash import Site, dress, with_extra
 from headwater.format.text import (

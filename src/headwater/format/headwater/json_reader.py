@@ -8,7 +8,7 @@ from typing import Any
 from headwater.errors import DataError
 from headwater.event import Operation
 from headwater.format.columns import EnvelopeColumns, bad_record
-from headwater.format.image import parse, scan_image, write_image
+from headwater.format.headwater.image import parse, scan_image, write_image
 
 BEFORE, AFTER = '{"before":', ',"after":'
 _NUMBERS = {op.label: int(op) for op in Operation}

@@ -20,8 +20,8 @@ from headwater.format.columns import (
     bad_record,
     check_ranges,
 )
+from headwater.format.headwater.image import read_image, sorted_images
 from headwater.format.headwater.key import protobuf_keys
-from headwater.format.image import read_image, sorted_images
 from headwater.format.library import missing_extra
 from headwater.format.stash import checked_text, put_extra
 
