@@ -20,7 +20,7 @@ import pyarrow as pa
 from headwater.event import EVENT_SCHEMA, EventBatch
 from headwater.format.columns import bad_record, unwritable
 from headwater.format.delta import Delta, diff, is_delta, patch
-from headwater.format.jsontext import canonical, dumps, loads, loads_object
+from headwater.format.jsontext import dumps, loads, loads_object
 
 Said = dict[str, Delta]  # by format
 Tree = dict[str, Any]
@@ -155,7 +155,7 @@ def with_extra(
                 raise bad_record(row, str(exc)) from exc
             if delta is not None:
                 deltas[family] = delta
-        extras.append(canonical(deltas) if deltas else None)
+        extras.append(dumps(deltas) if deltas else None)
     return put_extra(batch, extras)
 
 

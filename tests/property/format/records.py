@@ -21,6 +21,7 @@ Tree = dict[str, Any]
 _TEXTS = ("", "a", "id", "naïve", "𝄞", 'say "hi"', "back\\slash", "tab\t", "\x00", "null", "NaN",
           "__debezium_unavailable_value", "2026-01-11T15:35:00Z")  # fmt: skip
 ROWS = (Operation.INSERT, Operation.UPDATE, Operation.DELETE, Operation.READ)
+ROWLESS = (Operation.SCHEMA_CHANGE, Operation.TRUNCATE)
 
 
 def value(rng: random.Random, depth: int = 2) -> Any:
