@@ -110,7 +110,7 @@ def test_rows_are_read_once_and_the_command_waits_when_capture_runs(shop: Shop) 
 def test_reading_is_steered_from_outside_when_it_is_slow(shop: Shop) -> None:
     with running(shop.cli, **shop.environment):
         eventually(shop.captures)
-        assert shop("start", "orders", "--rows-per-s", "40").code == 0
+        assert shop("start", "orders", "--rows-per-s", "15").code == 0
         eventually(lambda: (shop.table()["rate"] or 0) > 0)
         facts = shop.table()
         assert (facts["state"], facts["rows_total"]) == ("reading", ROWS)
@@ -129,7 +129,7 @@ def test_reading_is_steered_from_outside_when_it_is_slow(shop: Shop) -> None:
 def test_the_rest_is_forgotten_when_stopped(shop: Shop) -> None:
     with running(shop.cli, **shop.environment):
         eventually(shop.captures)
-        shop.result("start", "orders", "--rows-per-s", "40")
+        shop.result("start", "orders", "--rows-per-s", "15")
         eventually(lambda: len(shop.reads()) > 0)
         assert shop("stop", "orders").code == 0
         assert shop.table()["state"] == "stopped"
