@@ -74,13 +74,14 @@ class Nursery:
             cwd=_ROOT,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            text=True,
-            bufsize=1,
+            # A buffer would take in a quick worker's end with its beginning, and `alive`, which
+            # asks the pipe, would wait for it for ever.
+            bufsize=0,
         )
 
     def start(self, job: Job) -> Worker:
         assert self._process.stdin is not None
-        self._process.stdin.write(json.dumps(asdict(job)) + "\n")
+        self._process.stdin.write(json.dumps(asdict(job)).encode() + b"\n")
         return Worker(self._process, pid=self._number())
 
     def _number(self) -> int:
@@ -94,7 +95,7 @@ class Nursery:
 class Worker:
     """A running worker."""
 
-    def __init__(self, nursery: subprocess.Popen[str], pid: int) -> None:
+    def __init__(self, nursery: subprocess.Popen[bytes], pid: int) -> None:
         assert nursery.stdout is not None
         self._answers = nursery.stdout
         self._pid = pid
