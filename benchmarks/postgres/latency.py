@@ -32,7 +32,8 @@ SECONDS = 10
 def latencies_ms(database: PostgresDatabase) -> tuple[float, float]:
     """The median and the 99th percentile."""
     database.sql("CREATE TABLE tick (id integer PRIMARY KEY, at double precision)")
-    config = database.config("postgres", slot="bench_latency", tables=("tick",))
+    names = {"slot": "bench_latency", "publication": "bench_latency"}
+    config = database.config("postgres", tables=("tick",), **names)
     count = PER_SECOND * SECONDS
     took: list[float] = []
     with opened(config, None) as (source, writer):
