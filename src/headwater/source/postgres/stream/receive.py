@@ -29,10 +29,10 @@ from headwater.source.postgres.server.connect import translated
 from headwater.source.postgres.stream.copyboth import copy_both
 from headwater.source.postgres.stream.mailbox import GULP_MESSAGES, Gulp, Mailbox
 
-_RECEIVE_BUFFER = 512 * 1024
+_RECEIVE_BUFFER = 2 * 1024 * 1024
 # More messages than this within one pause mean a backlog: let more gather before the next pass.
 _BACKLOG_MESSAGES = 100
-_PAUSE_S = 0.005
+_PAUSE_S = 0.010
 _WAKE_S = 0.5
 
 _DATA, _KEEPALIVE = ord("w"), ord("k")
