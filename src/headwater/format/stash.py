@@ -11,14 +11,14 @@ Captured events have no extra, so their records are the natural ones and this co
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
 from headwater.event import EVENT_SCHEMA, EventBatch
-from headwater.format.columns import bad_record, unwritable
+from headwater.format.columns import EnvelopeColumns, bad_record, unwritable
 from headwater.format.delta import Delta, diff, is_delta, patch
 from headwater.format.jsontext import dumps, loads, loads_object
 
@@ -118,6 +118,21 @@ def dress(
             site.put(tree, others)
         records[row] = dumps(tree).encode()
     return records
+
+
+def read_records(
+    family: str,
+    site: Site,
+    records: Iterable[bytes],
+    columns: Callable[[Sequence[Tree]], EnvelopeColumns],
+    natural: Callable[[EventBatch], pa.Array],
+) -> EventBatch:
+    """The events of JSON records, with what the records said beyond their natural form."""
+    records = list(records)
+    trees, said = undress(site, records)
+    batch = columns(trees).to_batch()
+    plain = natural(batch).cast(pa.large_binary()).to_pylist()
+    return with_extra(family, batch, plain, records, said, trees.__getitem__)
 
 
 def undress(site: Site, records: Sequence[bytes]) -> tuple[list[Tree], list[Said]]:

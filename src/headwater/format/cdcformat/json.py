@@ -22,7 +22,7 @@ from headwater.format.columns import check_ranges, unwritable
 from headwater.format.engine import engines
 from headwater.format.jsontext import dumps
 from headwater.format.rows import ids
-from headwater.format.stash import Site, dress, undress, with_extra
+from headwater.format.stash import Site, dress, read_records
 from headwater.format.text import (
     TEXT,
     join,
@@ -83,11 +83,7 @@ class CdcFormat:
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; a record that is not CDC Format 1.0 is a DataError with its index."""
-        records = list(records)
-        trees, said = undress(SITE, records)
-        batch = to_columns(trees).to_batch()
-        natural = self._natural(batch).cast(pa.large_binary()).to_pylist()
-        return with_extra(FAMILY, batch, natural, records, said, trees.__getitem__)
+        return read_records(FAMILY, SITE, records, to_columns, self._natural)
 
     def _natural(self, batch: EventBatch) -> pa.Array:
         _check(batch)

@@ -20,7 +20,7 @@ from headwater.format.headwater.json import JsonFormat
 from headwater.format.headwater.json_reader import to_columns
 from headwater.format.jsontext import dumps, loads_object
 from headwater.format.rows import event_keys, key_texts
-from headwater.format.stash import Site, dress, undress, with_extra
+from headwater.format.stash import Site, dress, read_records
 from headwater.format.text import join
 from headwater.format.times import instant_ms
 
@@ -54,11 +54,7 @@ class CloudEventsFormat:
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; a record that is no CloudEvent of a change is a DataError with its index."""
-        records = list(records)
-        trees, said = undress(SITE, records)
-        batch = _columns(trees).to_batch()
-        natural = _natural(batch).cast(pa.large_binary()).to_pylist()
-        return with_extra(FAMILY, batch, natural, records, said, trees.__getitem__)
+        return read_records(FAMILY, SITE, records, _columns, _natural)
 
     def messages(self, batch: EventBatch) -> list[Message]:
         """Binary mode: the data is the value, the attributes are headers, the key is the row's."""

@@ -20,7 +20,7 @@ from headwater.format.jsontext import dumps
 from headwater.format.opencdc import metadata as keys
 from headwater.format.opencdc.reader import to_columns
 from headwater.format.rows import event_keys, key_texts
-from headwater.format.stash import Site, dress, undress, with_extra
+from headwater.format.stash import Site, dress, read_records
 from headwater.format.text import (
     TEXT,
     as_string,
@@ -69,11 +69,7 @@ class OpenCdcFormat:
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; a record that is not OpenCDC is a DataError with its index."""
-        records = list(records)
-        trees, said = undress(SITE, records)
-        batch = to_columns(trees).to_batch()
-        natural = self._natural(batch).cast(pa.large_binary()).to_pylist()
-        return with_extra(FAMILY, batch, natural, records, said, trees.__getitem__)
+        return read_records(FAMILY, SITE, records, to_columns, self._natural)
 
     def _natural(self, batch: EventBatch) -> pa.Array:
         check_ranges(batch, {})
