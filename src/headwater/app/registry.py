@@ -160,7 +160,7 @@ def _cloudevents_format() -> Format:
     return CloudEventsFormat()
 
 
-def _is_text(record_format: Format) -> bool:
+def is_text(record_format: Format) -> bool:
     """JSON is one line; binary records may hold any byte, newlines too."""
     return record_format.content_type.endswith("json")
 
@@ -170,14 +170,14 @@ def _file_sink(settings: SinkSettings, record_format: Format, lineage: str) -> S
 
     if settings.path is None:
         raise ConfigError("config-invalid", f"sink {settings.name}: a file sink needs a path")
-    framing = Framing.LINES if _is_text(record_format) else Framing.LENGTH
+    framing = Framing.LINES if is_text(record_format) else Framing.LENGTH
     return FileSink(settings.path, record_format, framing=framing, lineage=lineage)
 
 
 def _stdout_sink(settings: SinkSettings, record_format: Format, _lineage: str) -> Sink:
     from headwater.sink import StreamSink
 
-    if not _is_text(record_format):
+    if not is_text(record_format):
         raise ConfigError(
             "config-invalid",
             f"sink {settings.name}: {record_format.name} is binary; standard output takes JSON",

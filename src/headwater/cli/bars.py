@@ -57,3 +57,23 @@ def time_left(facts: Facts) -> str:
     minutes, seconds = divmod(round(facts["eta_s"]), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{seconds:02}"
+
+
+@contextmanager
+def byte_bar(out: Report, total: int | None) -> Iterator[Callable[[int], None]]:
+    """Something that shows how many bytes of a file are behind; silent as `bars` is."""
+    if not out.live:
+        yield lambda _done: None
+        return
+    from rich.progress import (
+        BarColumn,
+        DownloadColumn,
+        Progress,
+        TimeRemainingColumn,
+        TransferSpeedColumn,
+    )
+
+    columns = (BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=out.console, transient=True) as progress:
+        task = progress.add_task("", total=total)
+        yield lambda done: progress.update(task, completed=done)

@@ -15,6 +15,7 @@ import typer
 from headwater.cli import (
     about,
     backfill,
+    convert,
     demo,
     health,
     log,
@@ -37,7 +38,10 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
-for room in (demo, settings, setup, run, tail, health, verify, log, backfill, slots, about):
+for room in (
+    *(demo, settings, setup, run, tail, health, verify, log, backfill, slots),
+    *(convert, about),
+):
     room.register(app)
 
 
