@@ -4,7 +4,7 @@
 - `opencdc`, `cdcformat`, `debezium`, `cloudevents`: what other systems read and write.
 - `stash`, `delta`: what a record says beyond the event, carried through other formats and back.
 - `columns`, `blocks`: where decoded records become an EventBatch, with the checks all share.
-- `text`: records composed column by column. `jsontext`: JSON in and out, exactly and bounded.
+- `text`, `octets`: records composed column by column. `jsontext`: JSON, exactly and bounded.
 - `rows`: row images as values, keys, ids. `times`, `engine`: words that formats share.
 - `library`: the error that names the package to install.
 

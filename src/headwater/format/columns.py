@@ -114,6 +114,16 @@ def check_ranges(
             raise error(row, f"{path} is {values[row]}, outside {low}..{high}")
 
 
+def check_names(batch: EventBatch) -> None:
+    """Refuse a list with a null in it: a carrier of names would write an empty name."""
+    for name in ("primary_key", "unavailable_columns", "before_unavailable_columns"):
+        lists = batch.column(name)
+        nameless = pc.index(lists.flatten().is_valid(), value=False).as_py()
+        if nameless >= 0:
+            row = pc.list_parent_indices(lists)[nameless].as_py()
+            raise unwritable(row, f"{name} holds a null")
+
+
 def _texts(name: str, values: Sequence[Any]) -> pa.Array:
     return _values(name, values, pa.string(), {str})
 

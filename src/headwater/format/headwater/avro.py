@@ -16,6 +16,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.contract import Message
@@ -25,11 +26,13 @@ from headwater.format.columns import (
     UINT31,
     EnvelopeColumns,
     bad_record,
+    check_names,
     check_ranges,
     unwritable,
 )
-from headwater.format.headwater.avro_schema import EVENT, EXTRA
-from headwater.format.headwater.image import read_image, sorted_images
+from headwater.format.headwater.avro_schema import EVENT, EVENT_12, EXTRA
+from headwater.format.headwater.avro_writer import datums
+from headwater.format.headwater.image import images_of, read_image
 from headwater.format.headwater.key import avro_keys
 from headwater.format.library import missing_extra
 from headwater.format.stash import checked_text, put_extra
@@ -75,6 +78,7 @@ class AvroFormat:
         self._reader = None if dict(writer_schema) == EVENT else _parsed(EVENT)
         names = {field["name"] for field in self._writer["fields"]}
         self._lost = tuple(name for name in _LISTS if name not in names)
+        self._is_ours = dict(writer_schema) in (EVENT, EVENT_12)
         self._sort_row_keys = sort_row_keys
 
     @property
@@ -90,17 +94,16 @@ class AvroFormat:
     def encode(self, batch: EventBatch) -> Sequence[bytes]:
         """One datum per event; what the writer schema has no room for is refused."""
         check_ranges(batch, _RANGES)
+        check_names(batch)
         for name in self._lost:
             row = pc.index(batch.column(name).is_valid(), value=True).as_py()
             if row >= 0:
                 raise unwritable(row, f"the writer schema has no field {name}")
-        data = _datums(batch, sort_row_keys=self._sort_row_keys)
-        return [
-            self._write(index, datum, extra)
-            for index, (datum, extra) in enumerate(
-                zip(data, batch.column("extra").to_pylist(), strict=True)
-            )
-        ]
+        images = images_of(batch, sort_row_keys=self._sort_row_keys)
+        if self._is_ours:
+            return list(datums(batch, *images, lists=not self._lost).to_pylist())
+        rows = zip(_members(batch, *images), batch.column("extra").to_pylist(), strict=True)
+        return [self._write(index, datum, extra) for index, (datum, extra) in enumerate(rows)]
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; a damaged, cut or overlong datum is a DataError with its index."""
@@ -164,16 +167,14 @@ def _parsed(schema: Mapping[str, Any]) -> dict[str, Any]:
     return parsed
 
 
-def _datums(batch: EventBatch, *, sort_row_keys: bool) -> Iterable[dict[str, Any]]:
+def _members(batch: EventBatch, *images: pa.Array) -> Iterable[dict[str, Any]]:
+    """The events as fastavro takes them, for a schema whose order and defaults only it knows."""
     column = {name: batch.column(name).to_pylist() for name in batch.records.schema.names}
-    images = [column["before"], column["after"]]
-    if sort_row_keys:
-        images = [sorted_images(texts) for texts in images]
     for (
         before, after, op, source_name, offset, source_ts_ms, ts_ms, schema, table, primary_key,
         snapshot, transaction, key_only, unavailable, before_unavailable,
     ) in zip(
-        *images,
+        *(image.to_pylist() for image in images),
         *(column[name] for name in (
             "op", "source_name", "offset", "source_ts_ms", "ts_ms", "table_schema", "table_name",
             "primary_key", "snapshot", "transaction", "before_is_key_only", *_LISTS,

@@ -7,9 +7,11 @@ know that the text is a JSON object; writing it again would only risk changing i
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import Any
 
+import pyarrow as pa
+
+from headwater.event import EventBatch
 from headwater.format.columns import unwritable
 
 # The whitespace that would break a line. Strict JSON escapes these inside strings, so a raw one
@@ -60,15 +62,21 @@ def write_image(row: Any) -> str | None:
     return _checked(_dump(row, sort_keys=False), row)
 
 
-def sorted_images(texts: Iterable[str | None]) -> list[str | None]:
+def images_of(batch: EventBatch, *, sort_row_keys: bool) -> tuple[pa.Array, pa.Array]:
+    """The columns `before` and `after`, their names in order if that is asked for."""
+    before, after = batch.column("before"), batch.column("after")
+    return (_sorted(before), _sorted(after)) if sort_row_keys else (before, after)
+
+
+def _sorted(column: pa.Array) -> pa.Array:
     """Images with their names in order, nested ones too, as producers with sorted maps write."""
     images: list[str | None] = []
-    for index, text in enumerate(texts):
+    for index, text in enumerate(column.to_pylist()):
         try:
             images.append(None if text is None else _dump(parse(text), sort_keys=True))
         except ValueError as exc:
             raise unwritable(index, f"a row image is not JSON: {exc}") from exc
-    return images
+    return pa.array(images, pa.string())
 
 
 def _dump(row: Any, *, sort_keys: bool) -> str:

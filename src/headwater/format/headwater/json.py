@@ -19,7 +19,7 @@ import pyarrow as pa
 from headwater.contract import Message
 from headwater.event import ENVELOPE_VERSION, EventBatch
 from headwater.format.columns import bad_record, check_ranges
-from headwater.format.headwater.image import sorted_images
+from headwater.format.headwater.image import images_of
 from headwater.format.headwater.json_reader import AFTER, BEFORE, split, to_columns
 from headwater.format.headwater.key import json_keys
 from headwater.format.jsontext import loads_object
@@ -62,10 +62,11 @@ class JsonFormat:
     def natural(self, batch: EventBatch) -> pa.Array:
         """The records as text, without what other formats said."""
         check_ranges(batch, {})
+        before, after = images_of(batch, sort_row_keys=self.sort_row_keys)
         column = batch.column
         return join(
-            BEFORE, self._images(column("before")),
-            AFTER, self._images(column("after")),
+            BEFORE, before,
+            AFTER, after,
             ',"op":', operation(column("op")),
             ',"source":{"source_name":', quoted(column("source_name")),
             ',"offset":', quoted(column("offset")),
@@ -107,11 +108,6 @@ class JsonFormat:
     def read_messages(self, messages: Iterable[Message]) -> EventBatch:
         """The events of messages; one without a value says nothing new."""
         return self.decode(m.value for m in messages if m.value is not None)
-
-    def _images(self, images: pa.Array) -> pa.Array:
-        if not self.sort_row_keys:
-            return images
-        return pa.array(sorted_images(images.to_pylist()), pa.string())
 
 
 def _members(records: Sequence[bytes], index: int) -> dict[str, Any]:

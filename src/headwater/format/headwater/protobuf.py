@@ -12,16 +12,18 @@ from typing import Any
 
 from headwater.contract import Message
 from headwater.errors import MachineError
-from headwater.event import ENVELOPE_VERSION, EventBatch
+from headwater.event import EventBatch
 from headwater.format.columns import (
     UINT32,
     UINT63,
     EnvelopeColumns,
     bad_record,
+    check_names,
     check_ranges,
 )
-from headwater.format.headwater.image import read_image, sorted_images
+from headwater.format.headwater.image import images_of, read_image
 from headwater.format.headwater.key import protobuf_keys
+from headwater.format.headwater.protobuf_writer import events
 from headwater.format.library import missing_extra
 from headwater.format.stash import checked_text, put_extra
 
@@ -31,12 +33,7 @@ except ModuleNotFoundError as exc:
     raise missing_extra("protobuf", exc) from exc
 
 try:
-    from headwater.format._generated.event_pb2 import (
-        Event,
-        SnapshotMetadata,
-        SourceMetadata,
-        TransactionMetadata,
-    )
+    from headwater.format._generated.event_pb2 import Event
 except ModuleNotFoundError as exc:
     raise MachineError("protobuf-not-built", "the generated Protobuf module is missing") from exc
 
@@ -69,16 +66,9 @@ class ProtobufFormat:
     def encode(self, batch: EventBatch) -> Sequence[bytes]:
         """One message per event; a number outside its field's range is refused."""
         check_ranges(batch, _RANGES)
-        names = (
-            "op", "source_name", "offset", "source_ts_ms", "ts_ms", "table_schema", "table_name",
-            "primary_key", "snapshot", "transaction", "before_is_key_only",
-            "unavailable_columns", "before_unavailable_columns", "extra",
-        )  # fmt: skip
-        images = [batch.column(name).to_pylist() for name in ("before", "after")]
-        if self.sort_row_keys:
-            images = [sorted_images(texts) for texts in images]
-        columns = (batch.column(name).to_pylist() for name in names)
-        return [_write(row) for row in zip(*images, *columns, strict=True)]
+        check_names(batch)
+        images = images_of(batch, sort_row_keys=self.sort_row_keys)
+        return list(events(batch, *images).to_pylist())
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; bytes that are no message of the envelope are a DataError with its index."""
@@ -102,32 +92,6 @@ class ProtobufFormat:
     def read_messages(self, messages: Iterable[Message]) -> EventBatch:
         """The events of messages; one without a value says nothing new."""
         return self.decode(m.value for m in messages if m.value is not None)
-
-
-def _write(row: tuple[Any, ...]) -> bytes:
-    (
-        before, after, op, source_name, offset, source_ts_ms, ts_ms, schema, table, primary_key,
-        snapshot, transaction, key_only, unavailable, before_unavailable, extra,
-    ) = row  # fmt: skip
-    # None leaves a field out, which is how the message says null, empty and "not known".
-    message = Event(
-        before=None if before is None else before.encode(),
-        after=None if after is None else after.encode(),
-        op=op,
-        source=SourceMetadata(source_name=source_name, offset=offset, timestamp=source_ts_ms),
-        ts=ts_ms,
-        schema=schema,
-        table=table,
-        primary_key=primary_key,
-        snapshot=None if snapshot is None else SnapshotMetadata(**snapshot),
-        transaction=None if transaction is None else TransactionMetadata(**transaction),
-        envelope_version=ENVELOPE_VERSION,
-        before_is_key_only=key_only,
-        unavailable_columns=unavailable,
-        before_unavailable_columns=before_unavailable,
-        headwater_extra=extra,
-    )
-    return bytes(message.SerializeToString())
 
 
 def _image(message: Any, name: str) -> str | None:
