@@ -12,10 +12,20 @@ import pytest
 
 from headwater.errors import DataError
 from headwater.event import Event, EventBatch, Operation, Origin, Transaction
+from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.entities import Entity, EntityMap, type_name
 from headwater.format.cdcformat.json import CdcFormat
 from headwater.format.cdcformat.schema import json_schema
 from tests.unit.format.cdc_examples import EVENTS, EXAMPLES, stripped
+from tests.unit.format.cdc_tables import (
+    HISTORY,
+    ORGANIZATION,
+    POST,
+    USER,
+    batch,
+    changed,
+    removed,
+)
 
 INSERT, UPDATE, DELETE, READ = (
     Operation.INSERT, Operation.UPDATE, Operation.DELETE, Operation.READ,
@@ -57,6 +67,12 @@ def read(tree: dict[str, Any]) -> Event:
     return found
 
 
+def cascaded(*events: Event, **options: Any) -> list[dict[str, Any]]:
+    told = Cascade(history=HISTORY, **options)(batch(list(events)))
+    form = CdcFormat(granularity=options.get("granularity", "row"))
+    return [json.loads(record) for record in form.encode(told)]
+
+
 def test_resolution_1_event_id_is_written_with_evt_and_read_with_or_without() -> None:
     assert written()["event_id"] == "evt_550e8400-e29b-51d4-a716-446655440000"
     for text in ("evt_" + "a" * 36, "a" * 36):
@@ -89,13 +105,20 @@ def test_resolution_6_one_row_is_one_event_and_says_so() -> None:
     assert ours(written())["granularity"] == "row"
 
 
-def test_resolution_7_the_root_of_a_cascade_is_whom_the_caller_hands_it_to() -> None:
-    entry = {"entity_type": "Post", "entity_id": "9", "reason": "parent_deleted"}
-    form = CdcFormat(cascades=lambda batch: [{"deleted": [entry]}, *[None] * (len(batch) - 1)])
-    pair = [event(DELETE), event(DELETE, table="post")]
-    root, child = map(json.loads, form.encode(EventBatch.from_events(pair)))
-    assert root["cascade"]["deleted"] == [entry]
-    assert child["cascade"]["deleted"] == []
+def test_resolution_7_the_root_is_the_change_that_no_other_caused() -> None:
+    """The specification's example 8.3: a user goes, with its posts, and is counted no more."""
+    rows = cascaded(
+        removed(POST, {"id": 1, "user_id": 5}),
+        removed(USER, {"id": 5, "name": "a", "org_id": 8}),
+        changed(ORGANIZATION, {"id": 8, "member_count": 3}, {"id": 8, "member_count": 2}),
+    )
+    assert [row["cascade"]["deleted"] for row in rows] == [
+        [],
+        [{"entity_type": "Post", "entity_id": "1", "reason": "parent_deleted"}],
+        [],
+    ]
+    (counted,) = rows[1]["cascade"]["updated"]
+    assert (counted["entity_type"], counted["changes"]) == ("Organization", ["member_count"])
 
 
 def test_resolution_8_cascade_has_its_three_lists_and_invalidations_come_from_the_map() -> None:

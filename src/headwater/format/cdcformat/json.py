@@ -6,9 +6,9 @@ Every section is always there. A change that no application vouched for has the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,6 +18,7 @@ from headwater.format.cdcformat.body import bodies
 from headwater.format.cdcformat.context import Context, read_context
 from headwater.format.cdcformat.entities import EntityMap
 from headwater.format.cdcformat.reader import to_columns
+from headwater.format.cdcformat.told import TORN_MEMBERS, Told, hear
 from headwater.format.columns import check_ranges, unwritable
 from headwater.format.engine import engines
 from headwater.format.jsontext import dumps
@@ -41,28 +42,22 @@ FAMILY = "cdc-format"
 SITE = Site(("metadata", "custom_fields", "headwater", "extra"))
 SOURCE_FIELDS = ("instance", "database_name", "host", "region")
 
-Cascades = Callable[[EventBatch], Sequence[Mapping[str, Any] | None]]
+Granularity = Literal["row", "atomic"]
 
-_TYPES = {
-    Operation.INSERT: "created",
-    Operation.READ: "created",
-    Operation.UPDATE: "updated",
-    Operation.DELETE: "deleted",
-}
-_EVENT_TYPES = pa.array(["", *(_TYPES.get(op, "") for op in Operation)], TEXT)
+_NO_CASCADE = '"updated":[],"deleted":[],"invalidations":'
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CdcFormat:
     """Reads and writes CDC Format 1.0.
 
-    `entities` says what rows are; `cascades` gives the `updated` and `deleted` entries of each
-    event's cascade, where somebody works them out; `source` are constants of the source section;
-    `sequence_as_text` is for readers whose numbers end at 2^53.
+    `entities` says what rows are; `granularity` what an event is: the change of one row, or with
+    `atomic` that of all the rows that `cascade.Cascade` folded into it; `source` are constants of
+    the source section; `sequence_as_text` is for readers whose numbers end at 2^53.
     """
 
     entities: EntityMap = field(default_factory=EntityMap)
-    cascades: Cascades | None = None
+    granularity: Granularity = "row"
     schema_name: str | None = None
     source: Mapping[str, str] = field(default_factory=dict)
     sequence_as_text: bool = False
@@ -79,23 +74,25 @@ class CdcFormat:
 
     def encode(self, batch: EventBatch) -> Sequence[bytes]:
         """One JSON object per event; a truncate or a schema change is refused."""
-        return dress(FAMILY, SITE, self._natural(batch), batch)
+        told = hear(batch)
+        rest = batch if told is None else told.rest
+        return dress(FAMILY, SITE, self._natural(rest, told), rest)
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events; a record that is not CDC Format 1.0 is a DataError with its index."""
         return read_records(FAMILY, SITE, records, to_columns, self._natural)
 
-    def _natural(self, batch: EventBatch) -> pa.Array:
+    def _natural(self, batch: EventBatch, told: Told | None = None) -> pa.Array:
         _check(batch)
         column = batch.column
         time = instants(column("source_ts_ms"))
         contexts = _contexts(column("context"))
-        body = bodies(batch, self.entities, self.cascades)
+        body = bodies(batch, self.entities)
         sequence = column("sequence_number")
         mark = '"' if self.sequence_as_text else ""
         return join(
             '{"version":"1.0","event_id":"evt_', ids(batch),
-            '","event_type":"entity:', pc.take(_EVENT_TYPES, column("op")),
+            '","event_type":"entity:', body.event_type,
             '","timestamp":"', time,
             f'","sequence_number":{mark}', sequence,
             f'{mark},"schema_name":', self._schema_name(column("source_name")),
@@ -110,10 +107,18 @@ class CdcFormat:
             ',"timestamp":"', time, '"',
             *_before(column("before")),
             ',"after":', column("after"), body.change,
-            '},"cascade":', body.cascade,
-            ',"metadata":{"custom_fields":{"headwater":', _block(batch, body.key),
+            '},"cascade":{', *_cascades(body.invalidations, told),
+            '},"metadata":{"custom_fields":{"headwater":{', self._granularity(told),
+            _block(batch, body.key),
             contexts.custom_fields, "}", contexts.metadata, "}}",
         )  # fmt: skip
+
+    def _granularity(self, told: Told | None) -> pa.Array | str:
+        usual = f'"granularity":"{self.granularity}"'
+        if told is None:
+            return usual
+        torn = pa.scalar(f'"granularity":"row"{TORN_MEMBERS}', TEXT)
+        return pc.if_else(told.torn, torn, pa.scalar(usual, TEXT))
 
     def _schema_name(self, source_names: pa.Array) -> pa.Array | str:
         return quoted(source_names) if self.schema_name is None else dumps(self.schema_name)
@@ -169,6 +174,12 @@ def _transaction_id(blocks: pa.Array) -> pa.Array | str:
     return where(blocks.is_valid(), ',"transaction_id":"', pc.struct_field(blocks, "tx_id"), '"')
 
 
+def _cascades(invalidations: pa.Array, told: Told | None) -> tuple[pa.Array | str, ...]:
+    if told is None:
+        return _NO_CASCADE, invalidations
+    return (pc.coalesce(told.cascades, join(_NO_CASCADE, invalidations)),)
+
+
 def _before(images: pa.Array) -> tuple[pa.Array, pa.Array]:
     """The member, where there is an image: its name apart, to copy no image twice."""
     name = pc.if_else(images.is_valid(), pa.scalar(',"before":', TEXT), pa.scalar("", TEXT))
@@ -182,7 +193,6 @@ def _block(batch: EventBatch, key: pa.Array) -> pa.Array:
     names = column("primary_key")
     lost = pc.and_(key.is_null(), names.is_valid())
     return join(
-        '{"granularity":"row"',
         where(read, ',"op":', operation(column("op"))),
         ',"source":', quoted(column("source_name")),
         ',"offset":', quoted(column("offset")),

@@ -7,7 +7,7 @@ from typing import Any
 
 from headwater.event import ENVELOPE_VERSION, Operation
 from headwater.format.blocks import snapshot_of, transaction_of
-from headwater.format.cdcformat.entities import scalar_text
+from headwater.format.cdcformat.scalars import scalar_text
 from headwater.format.columns import EnvelopeColumns, bad_record
 from headwater.format.engine import source_name
 from headwater.format.jsontext import dumps
