@@ -1,13 +1,14 @@
 """`python -m headwater` and the `headwater` script: where the two doors meet.
 
-The command line and the status server do not import each other; here, above both, the one is handed
-to the other.
+The command line imports neither the status server nor the test kit; here, above all, they are
+handed to it.
 """
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from headwater.cli.doors import Doors, RunningServer
 from headwater.cli.main import main as run_command
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 def main() -> int:
     """Run one command; returns its exit code."""
-    return run_command(doors=Doors(open_server=_open_server))
+    return run_command(doors=Doors(open_server=_open_server, replay=_replay))
 
 
 def _open_server(settings: ServerSettings, view: StatusView) -> RunningServer:
@@ -30,6 +31,12 @@ def _open_server(settings: ServerSettings, view: StatusView) -> RunningServer:
 
         raise MachineError("server-missing", f"{exc.name} is not installed") from exc
     return StatusServer(settings, view)
+
+
+def _replay(fixture: Path, golden: Path | None, *, update: bool) -> dict[str, Any]:
+    from headwater.testing.replay import prove
+
+    return prove(fixture, golden, update=update)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from headwater.cli import (
     setup,
     slots,
     tail,
+    testkit,
     verify,
 )
 from headwater.cli.doors import Doors
@@ -40,7 +41,7 @@ app = typer.Typer(
 )
 for room in (
     *(demo, settings, setup, run, tail, health, verify, log, backfill, slots),
-    *(convert, about),
+    *(convert, testkit, about),
 ):
     room.register(app)
 

@@ -4,6 +4,7 @@
 - scripted.py, script.py: a source, sinks and metrics that do what a test wrote down.
 - builders.py, strategies.py: valid events, by hand and by hypothesis.
 - conformance/: a pytest suite per contract; subclass it and say how your part is made.
+- replay/: recorded messages of a source become events, compared with a golden file.
 
 Production code never imports this room. May import: contract, event, errors.
 """

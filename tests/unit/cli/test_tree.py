@@ -58,7 +58,7 @@ def test_tree_has_every_verb_when_complete() -> None:
         *("setup postgres", "slots list", "slots drop"),
         *("backfill start", "backfill status", "backfill pause", "backfill resume"),
         *("backfill stop", "backfill throttle"),
-        *("doctor", "demo", "version", "convert"),
+        *("doctor", "demo", "version", "convert", "testkit replay"),
     }
     assert set(COMMANDS) == verbs
 

@@ -15,6 +15,7 @@ from headwater.errors.catalog import (
     sink,
     source,
     spark,
+    testkit,
 )
 from headwater.errors.catalog.entry import CodeEntry
 
@@ -31,6 +32,7 @@ CATALOG: dict[str, CodeEntry] = {
     **sink.ENTRIES,
     **spark.ENTRIES,
     **app.ENTRIES,
+    **testkit.ENTRIES,
 }
 
 
