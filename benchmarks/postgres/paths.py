@@ -14,6 +14,9 @@ from headwater.log import SqliteLog
 from headwater.source.postgres import PostgresSource, PostgresSourceConfig
 from headwater.source.postgres.lsn import parse_lsn
 from headwater.source.postgres.place import Place
+from headwater.source.postgres.roll import Roll
+from headwater.source.postgres.server.catalog import read_tables
+from headwater.source.postgres.server.connect import connect
 from tests.fix_postgres import PostgresDatabase
 
 BASE = "bench_base"
@@ -84,13 +87,23 @@ def opened(
     with tempfile.TemporaryDirectory() as folder:
         writer = SqliteLog(Path(folder) / "bench.hwlog").writer(source.identity)
         system = source.identity.uid.partition("/")[0]
-        resume = None if lsn is None else Place(system, 1, config.slot, lsn).encode()
+        resume = (
+            None if lsn is None else _known(config, Place(system, 1, config.slot, lsn)).encode()
+        )
         try:
             source.open(resume)
             yield source, writer
         finally:
             source.close()
             writer.close()
+
+
+def _known(config: PostgresSourceConfig, place: Place) -> Place:
+    """The place of a log that has the table's rows already."""
+    with connect(config, "bench") as connection:
+        roll = Roll(connection, config)
+        roll.enter(read_tables(connection, config))
+        return roll.marked(place)
 
 
 def drain(source: PostgresSource, writer: LogWriter, events: int) -> None:

@@ -30,17 +30,12 @@ def _rows(database: PostgresDatabase) -> dict[tuple[Any, ...], dict[str, Any]]:
     return {(i,): {"id": i, "v": v} for i, v in database.sql("SELECT id, v FROM t")}
 
 
-def _behind_a_backlog(database: PostgresDatabase) -> MemoryLog:
-    """A log that has row 1. Row 2 came and row 1 went without a publication, row 3 with one."""
-    log = MemoryLog()
-    database.sql("INSERT INTO t VALUES (1, 'a')")
-    with capturing(publish(database), log) as capture:
-        capture.until(1)
+def _made_anew(database: PostgresDatabase) -> None:
+    """Row 2 comes and row 1 goes without a publication, row 3 comes with another one."""
     database.sql("DROP PUBLICATION headwater")
     database.sql("INSERT INTO t VALUES (2, 'b'); DELETE FROM t WHERE id = 1")
     publish(database)
     database.sql("INSERT INTO t VALUES (3, 'c')")
-    return log
 
 
 @pytest.mark.parametrize("reader", ["socket", "library", "sql"])
@@ -52,10 +47,16 @@ def test_gap_is_met_as_chosen_when_the_publication_was_made_anew_behind_a_backlo
     if reader == "library":
         monkeypatch.setattr(receive, "copy_both", lambda each: LibraryStream(each.pgconn))
     transport = Transport.SQL if reader == "sql" else Transport.REPLICATION
-    log = _behind_a_backlog(database)
+    log = MemoryLog()
+    database.sql("INSERT INTO t VALUES (1, 'a')")
     with capturing(publish(database, transport=transport, on_gap=on_gap), log) as capture:
-        _meet(capture, on_gap)
+        capture.until(1)
+        _made_anew(database)
+        with pytest.raises(GapError if on_gap is OnGap.HALT else TransientError) as caught:
+            capture.until(2)
+        assert caught.value.code == "postgres-publication-gone"
         if on_gap is OnGap.HALT:
+            _halts_again(capture)
             return
         capture.open_again()
         capture.settle()
@@ -69,15 +70,11 @@ def test_gap_is_met_as_chosen_when_the_publication_was_made_anew_behind_a_backlo
         assert replay(capture.settle())["t"] == held
 
 
-def _meet(capture: Capture, on_gap: OnGap) -> None:
-    """Opening anew does not make it good; another policy than to halt makes it worth a retry."""
-    kind = GapError if on_gap is OnGap.HALT else TransientError
-    for _ in range(2 if on_gap is OnGap.HALT else 1):
-        with pytest.raises(kind) as caught:
-            capture.until(2)
-        assert caught.value.code == "postgres-publication-gone"
-        if on_gap is OnGap.HALT:
-            capture.open_again()
+def _halts_again(capture: Capture) -> None:
+    """Opening anew does not make it good."""
+    with pytest.raises(GapError) as caught:
+        capture.open_again()
+    assert caught.value.code == "postgres-publication-gone"
 
 
 def _until_key(capture: Capture, key: int) -> list[Any]:
@@ -87,12 +84,22 @@ def _until_key(capture: Capture, key: int) -> list[Any]:
             return list(events)
 
 
-def test_loop_reads_the_tables_again_by_itself_when_told_to(database: PostgresDatabase) -> None:
-    log = _behind_a_backlog(database)
+@pytest.mark.parametrize("running", [True, False])
+def test_loop_reads_the_tables_again_by_itself_when_told_to(
+    database: PostgresDatabase, running: bool
+) -> None:
+    log = MemoryLog()
+    database.sql("INSERT INTO t VALUES (1, 'a')")
+    with capturing(publish(database), log) as capture:
+        capture.until(1)
+    if not running:
+        _made_anew(database)
     source = PostgresSource(publish(database, on_gap=OnGap.RESNAPSHOT))
     loop = CaptureLoop(source, log, clock=SystemClock(), metrics=NoMetrics())
     loop.start()
     try:
+        if running:
+            _made_anew(database)
         deadline = time.monotonic() + 30
         while replay(list(log.events())).get("t") != _rows(database):
             assert loop.error is None
@@ -101,5 +108,3 @@ def test_loop_reads_the_tables_again_by_itself_when_told_to(database: PostgresDa
     finally:
         loop.stop()
         assert loop.join(20)
-    assert loop.facts.last_error is not None
-    assert loop.facts.last_error.code == "postgres-publication-gone"

@@ -78,7 +78,7 @@ PUBLICATION = PublicationFacts(
     name="headwater_shop",
     all_tables=False,
     complete=True,
-    named=frozenset({ORDERS}),
+    entries={ORDERS: 1},
     partial=frozenset(),
     published=frozenset({ORDERS}),
 )
@@ -288,7 +288,7 @@ def test_publication_is_an_error_when_it_is_missing_and_may_not_be_made() -> Non
 
 
 def test_fix_is_the_statement_when_a_table_is_missing_from_the_publication() -> None:
-    bare = replace(PUBLICATION, named=frozenset(), published=frozenset())
+    bare = replace(PUBLICATION, entries={}, published=frozenset())
     (found,) = [each for each in findings(publication=bare) if each.check == "publication"]
     assert found.fix == 'ALTER PUBLICATION "headwater_shop" ADD TABLE ONLY "public"."orders";'
 

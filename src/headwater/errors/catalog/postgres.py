@@ -102,7 +102,7 @@ ENTRIES = section(
     ),
     (
         "postgres-publication-gone",
-        "The publication did not exist when changes were made: the server cannot send them.",
+        "The publication did not hold a captured table all the time: changes of it were not sent.",
         "Choose source.on_gap: resnapshot or accept, or begin with a new slot and log.path.",
     ),
     (

@@ -188,7 +188,7 @@ class Backfill:
     def _unit(self, oid: int) -> Unit | None:
         if oid not in self._units:
             with translated(self._session.where):
-                self._session.refresh_tables()
+                self._session.roll.look()
                 self._units = {unit.oid: unit for unit in self._session.units(self._connection)}
         return self._units.get(oid)
 

@@ -66,11 +66,11 @@ def _asked_for(
 
 
 def _table(session: Session, name: str) -> TableFacts:
-    session.refresh_tables()
-    found = [facts for facts in session.tables if facts.table.matches((name,))]
+    session.roll.look()
+    found = [facts for facts in session.roll.tables if facts.table.matches((name,))]
     if len(found) == 1:
         return found[0]
-    names = [str(facts.table) for facts in session.tables]
+    names = [str(facts.table) for facts in session.roll.tables]
     if found:
         reason = f"{name!r} could be {' or '.join(str(facts.table) for facts in found)}"
     else:
@@ -86,8 +86,7 @@ def _check(session: Session, connection: psycopg.Connection, facts: TableFacts) 
     if not facts.key:
         raise ConfigError("backfill-no-key", f"{facts.table} has no key", where=session.where)
     found = read_publication(connection, session.config.publication)
-    sent = found is not None and (found.all_tables or facts.table in found.named | found.published)
-    if not sent:
+    if found is None or not found.sends(facts.table):
         raise ConfigError(
             "backfill-table",
             f"{facts.table} is not published, so not captured",
@@ -123,5 +122,5 @@ def _meant(
         return oids
     stored = stored_tables(connection, list(oids))
     own = {each.oid for each in stored if each.table.matches((name,))}
-    whole = (facts.leaves for facts in session.tables if facts.table.matches((name,)))
+    whole = (facts.leaves for facts in session.roll.tables if facts.table.matches((name,)))
     return own.union(*whole)

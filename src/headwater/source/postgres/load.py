@@ -33,7 +33,7 @@ class InitialLoad:
         except BaseException:
             self._snapshot.close()
             raise
-        self.place = replace(begin, snapshot=_owed(units, seen)).marking(session.marks())
+        self.place = session.roll.marked(replace(begin, snapshot=_owed(units, seen)))
         self._batches: Iterator[SourceBatch] = iter(())
         self._snapshot.begin(_chunks(units, session.config.chunk_rows))
 
@@ -76,7 +76,7 @@ def _held(session: Session, connection: psycopg.Connection) -> tuple[Unit, ...]:
             connection.execute(f"LOCK TABLE {only} IN ACCESS SHARE MODE".encode())
         except errors.UndefinedTable as exc:
             raise _disturbed("dropped") from exc
-    session.refresh_tables()
+    session.roll.look()
     units = session.units(connection)
     if any(unit.stored.rebuilt for unit in units):
         raise _disturbed("rebuilt")

@@ -88,6 +88,7 @@ class Place:
     `decided` is True between the decision to use a slot and the first thing kept from it: a slot
     found then was made by us for nothing and is made anew. `accept`: without reading rows.
     `shapes`: how tables were last described to the log, see `marks`.
+    `entry`: the newest entry of the publication that was there when a table was last taken up.
     `asked` is the last command that was taken.
     """
 
@@ -99,6 +100,7 @@ class Place:
     accept: bool = False
     snapshot: SnapshotPlace | None = None
     shapes: str | None = None
+    entry: int = 0
     asked: int | None = None
 
     def marks(self) -> dict[int, str]:

@@ -16,14 +16,15 @@ from headwater.failpoint import failpoint
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.events import with_columns
 from headwater.source.postgres.place import PendingTable, Place
-from headwater.source.postgres.server import publication, slot
-from headwater.source.postgres.server.catalog import TableFacts, read_tables, require_tables
+from headwater.source.postgres.roll import Roll
+from headwater.source.postgres.server import slot
+from headwater.source.postgres.server.catalog import TableFacts, require_tables
 from headwater.source.postgres.server.connect import connect, place, translated
 from headwater.source.postgres.server.facts import check_identity, check_server, read_server
 from headwater.source.postgres.server.transport import Link, open_link
 from headwater.source.postgres.server.typecatalog import Types
 from headwater.source.postgres.server.watch import Watch
-from headwater.source.postgres.shapes import Shapes, mark_of, relation_of
+from headwater.source.postgres.shapes import Shapes
 from headwater.source.postgres.stream import notices
 from headwater.source.postgres.stream.assemble import Assembler
 from headwater.source.postgres.stream.intake import Intake
@@ -58,7 +59,7 @@ class Session:
         self._receiver: Intake | None = None
         self._spool = Spool(config.spool_directory)
         self._types = Types(self._control)
-        self._tables: tuple[TableFacts, ...] = ()
+        self.roll = Roll(self._control, config)
         self._shapes = Shapes(config, self._types, self._facts_of)
 
     def prepare(self, resume: Place | None, met: GapError | None = None) -> Opening:
@@ -69,25 +70,51 @@ class Session:
         with translated(self.where):
             self._server = read_server(self._control, self.config)
             check_server(self._server)
-            self._tables = require_tables(self._control, self.config)
-            publication.ensure(self._control, self.config, self._tables)
+            tables = require_tables(self._control, self.config)
             found = slot.read_slot(self._control, self.config.slot)
+            gap = None if resume is None else self._gap(tables, found, resume, met)
+            if gap is not None and self.config.on_gap is OnGap.HALT:
+                raise gap
+            self.roll.enter(tables)
             if resume is None:
                 return self._first(found)
-            try:
-                check_identity(
-                    self._server, system=resume.system, timeline=resume.timeline, lsn=resume.lsn
-                )
-                if not resume.decided:
-                    slot.check_slot(found, self.config, self._server, resume.lsn)
-                    if met is not None:
-                        raise met
-            except GapError as gap:
-                return self._after_gap(gap)
+            if gap is not None:
+                return self._after_gap()
         failpoint("source.postgres.slot_checked")
-        here = {facts.oid for facts in self._tables}
-        marks = {oid: mark for oid, mark in resume.marks().items() if oid in here}
-        return Opening(replace(resume, timeline=self._server.timeline).marking(marks))
+        return self._resumed(replace(resume, timeline=self._server.timeline))
+
+    def _gap(
+        self,
+        tables: tuple[TableFacts, ...],
+        found: slot.SlotFacts | None,
+        resume: Place,
+        met: GapError | None,
+    ) -> GapError | None:
+        """Whether something is missing between the log's end and what the server will send."""
+        try:
+            check_identity(
+                self._server, system=resume.system, timeline=resume.timeline, lsn=resume.lsn
+            )
+            if not resume.decided:
+                slot.check_slot(found, self.config, self._server, resume.lsn)
+                self.roll.check(tables, resume)
+        except GapError as gap:
+            return gap
+        return None if resume.decided else met
+
+    def _resumed(self, resume: Place) -> Opening:
+        """Go on, with the rows owed of tables that the log does not know: no stream has them."""
+        if resume.decided:
+            return Opening(resume)
+        known = resume.marks()
+        begin = self.taken_up(resume, [each for each in self.roll.tables if each.oid not in known])
+        failpoint("source.postgres.tables_published")
+        # Kept at once: a table that is no longer captured must not be taken for known later.
+        return Opening(begin, () if begin == resume else (self.position_batch(begin),))
+
+    def taken_up(self, at: Place, tables: Sequence[TableFacts]) -> Place:
+        """The place where these tables are known, and all of their rows owed, as one."""
+        return self.roll.marked(at.owing(self._owed(tables)) if tables else at)
 
     def _first(self, found: slot.SlotFacts | None) -> Opening:
         """Nothing is in the log: say which slot it will be, before the slot is made.
@@ -111,21 +138,17 @@ class Session:
             decided=True,
         )
 
-    def _after_gap(self, gap: GapError) -> Opening:
-        """Meet a gap with the chosen policy (INV-9)."""
-        match self.config.on_gap:
-            case OnGap.HALT:
-                raise gap
-            case OnGap.ACCEPT:
-                begin = replace(self._fresh(), accept=True)
-                return Opening(begin, (self.position_batch(begin),))
-            case OnGap.RESNAPSHOT:
-                begin = self._fresh()
-                return Opening(begin, (self._restart(begin),))
+    def _after_gap(self) -> Opening:
+        """Begin anew behind a gap, as the policy says (INV-9)."""
+        begin = self._fresh()
+        if self.config.on_gap is OnGap.RESNAPSHOT:
+            return Opening(begin, (self._restart(begin),))
+        begin = replace(begin, accept=True)
+        return Opening(begin, (self.position_batch(begin),))
 
     def _restart(self, begin: Place) -> SourceBatch:
         """The tables start over: what consumers hold of them is replaced by what follows."""
-        captured = [self._shapes.of_table(facts) for facts in self._tables]
+        captured = [self._shapes.of_table(facts) for facts in self.roll.tables]
         now_ms = time.time_ns() // 1_000_000
         offsets = [f"restart:{now_ms:x}:{each.schema.table}" for each in captured]
         joined = EventBatch.concat([notices.truncate(each) for each in captured])
@@ -163,24 +186,23 @@ class Session:
             begin = replace(begin, lsn=created.consistent_lsn)
             snapshot_name = created.snapshot_name if wanted else None
         else:
-            begin = replace(
-                begin, lsn=slot.create_slot_by_sql(link.connection, self.config, version)
-            )
+            lsn = slot.create_slot_by_sql(link.connection, self.config, version)
+            begin = replace(begin, lsn=lsn)
             begin, snapshot_name = self._owing_all(begin) if wanted else begin, None
         failpoint("source.postgres.slot_created")
-        return begin, snapshot_name
+        # A load marks the tables itself, when it holds them.
+        return begin if snapshot_name else self.roll.marked(begin), snapshot_name
 
     def _owing_all(self, begin: Place) -> Place:
         """With the rows of every table owed: no snapshot came with the slot."""
-        self.refresh_tables()
-        keyless = [str(facts.table) for facts in self._tables if not facts.key]
+        self.roll.look()
+        keyless = [str(facts.table) for facts in self.roll.tables if not facts.key]
         if keyless:
             _LOG.warning(
                 "rows that are written to a table without a key before it is read stand twice",
                 extra={"tables": keyless},
             )
-        owed = self._owed(self._tables)
-        return begin.owing(owed).marking(self.marks()) if owed else begin
+        return begin.owing(self._owed(self.roll.tables))
 
     def start_stream(self, begin: Place) -> Stream:
         """Read the slot from a place on."""
@@ -212,24 +234,16 @@ class Session:
         """Someone to look after the slot."""
         return Watch(self._control, self.config, self._server)
 
-    def new_tables(self) -> tuple[PendingTable, ...]:
-        """Tables that came since: publish them, and say that their rows are owed.
-
-        Without the right to publish them they stay out, with a warning: an application that makes a
-        table must not stop the capture of all the others.
-        """
-        known = {facts.oid for facts in self._tables}
-        tables = read_tables(self._control, self.config)
-        fresh = [facts for facts in tables if facts.oid not in known]
-        self._tables = tables
+    def with_new_tables(self, at: Place) -> Place:
+        """Take up tables that came since, and owe their rows."""
+        tables = self.roll.look()
+        self.roll.check(tables, at)
+        fresh = self.roll.admit(tables)
         if not fresh:
-            return ()
-        try:
-            publication.ensure(self._control, self.config, tables)
-        except ConfigError as error:
-            _LOG.warning("a new table is not captured", extra={"code": error.code})
-            return ()
-        return self._owed(fresh)
+            return at
+        failpoint("source.postgres.tables_published")
+        known = at.marks()  # of a table that everything is published of, the stream has all
+        return self.taken_up(at, [facts for facts in fresh if facts.oid not in known])
 
     def _owed(self, tables: Sequence[TableFacts]) -> tuple[PendingTable, ...]:
         """Their rows, to be read when no transaction runs that may be missing in the stream."""
@@ -263,22 +277,9 @@ class Session:
         """One more ordinary connection."""
         return connect(self.config, purpose)
 
-    @property
-    def tables(self) -> tuple[TableFacts, ...]:
-        """The captured tables, as of the last look."""
-        return self._tables
-
-    def refresh_tables(self) -> None:
-        """Ask the catalog anew: tables may have changed since the last look."""
-        self._tables = read_tables(self._control, self.config)
-
-    def marks(self) -> dict[int, str]:
-        """Marks of how the tables look now."""
-        return {facts.oid: mark_of(relation_of(facts)) for facts in self._tables}
-
     def units(self, connection: psycopg.Connection) -> tuple[Unit, ...]:
         """The stored tables behind the captured ones, in the order in which they are read."""
-        owners = {oid: facts for facts in self._tables for oid in facts.leaves or (facts.oid,)}
+        owners = {oid: facts for facts in self.roll.tables for oid in facts.leaves or (facts.oid,)}
         found = {stored.oid: stored for stored in stored_tables(connection, list(owners))}
         return tuple(
             Unit.of(found[oid], facts, self._shapes)
@@ -294,8 +295,7 @@ class Session:
     def _facts_of(self, oid: int) -> TableFacts | None:
         """What the catalog says now: a relation message means that something may have changed."""
         with translated(self.where):
-            self._tables = read_tables(self._control, self.config)
-        return next((facts for facts in self._tables if facts.oid == oid), None)
+            return next((facts for facts in self.roll.look() if facts.oid == oid), None)
 
     def close(self) -> None:
         """Release everything. Safe to call twice."""

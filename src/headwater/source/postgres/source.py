@@ -173,11 +173,8 @@ class PostgresSource:
             return
         seen = self._watch.look(stream.place.lsn)
         self._gauges = seen.gauges
-        if seen.tables_changed and self._config.snapshot:
-            fresh = session.new_tables()
-            if fresh:
-                marks = session.marks() | stream.place.marks()
-                stream.place = stream.place.owing(fresh).marking(marks)
+        if seen.tables_changed:
+            stream.place = session.with_new_tables(stream.place)
 
     def gauges(self) -> Mapping[str, float]:
         """How far the server is ahead, and how much log it keeps for us."""

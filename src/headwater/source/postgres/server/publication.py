@@ -7,7 +7,7 @@ because the stream would have holes that nobody sees.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import psycopg
@@ -28,7 +28,7 @@ SELECT puballtables, pubinsert AND pubupdate AND pubdelete AND pubtruncate AND p
 FROM pg_publication WHERE pubname = %s
 """
 _NAMED = """
-SELECT n.nspname::text, c.relname::text, {partial}
+SELECT n.nspname::text, c.relname::text, r.oid::bigint, {partial}
 FROM pg_publication_rel r
 JOIN pg_publication p ON p.oid = r.prpubid
 JOIN pg_class c ON c.oid = r.prrelid
@@ -42,17 +42,22 @@ _PUBLISHED = (
 
 @dataclass(frozen=True, slots=True)
 class PublicationFacts:
-    """A publication. `named` are the tables in its own list, `partial` those with a filter.
+    """A publication. `entries` is its own list of tables, `partial` those of them with a filter.
 
+    An entry has a number: a table that was taken out and put back has another, greater one.
     `published` is everything that it sends, also through whole schemas.
     """
 
     name: str
     all_tables: bool
     complete: bool
-    named: frozenset[TableId]
+    entries: Mapping[TableId, int]
     partial: frozenset[TableId]
     published: frozenset[TableId]
+
+    def sends(self, table: TableId) -> bool:
+        """Whether changes of the table are sent, all or some."""
+        return self.all_tables or table in self.entries or table in self.published
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +102,8 @@ def read_publication(connection: psycopg.Connection, name: str) -> PublicationFa
         name=name,
         all_tables=row[0],
         complete=row[1],
-        named=frozenset(TableId(schema, table) for schema, table, _ in named),
-        partial=frozenset(TableId(schema, table) for schema, table, cut in named if cut),
+        entries={TableId(schema, table): entry for schema, table, entry, _ in named},
+        partial=frozenset(TableId(schema, table) for schema, table, _, cut in named if cut),
         published=frozenset(TableId(schema, table) for schema, table in published),
     )
 
@@ -108,15 +113,27 @@ def drift(facts: PublicationFacts | None, tables: Sequence[TableFacts]) -> Drift
     if facts is None:
         return Drift(exists=False, missing=tuple(tables))
     wanted = {each.table for each in tables}
-    held = facts.named | facts.published
     return Drift(
         exists=True,
-        missing=()
-        if facts.all_tables
-        else tuple(each for each in tables if each.table not in held),
-        unwanted=tuple(sorted(facts.named - wanted)),
+        missing=tuple(each for each in tables if not facts.sends(each.table)),
+        unwanted=tuple(sorted(facts.entries.keys() - wanted)),
         partial=tuple(sorted(facts.partial & wanted)),
         incomplete=not facts.complete,
+    )
+
+
+def unsent(
+    facts: PublicationFacts | None, tables: Sequence[TableFacts], entry: int
+) -> tuple[TableId, ...]:
+    """Those tables of which not every change was sent since `entry` was the newest."""
+    if facts is None or not facts.complete:
+        return tuple(each.table for each in tables)
+    return tuple(
+        each.table
+        for each in tables
+        if not facts.sends(each.table)
+        or each.table in facts.partial
+        or facts.entries.get(each.table, 0) > entry
     )
 
 
@@ -129,6 +146,23 @@ def ensure(
     if not statements:
         return ()
     _check_identities(found.missing)
+    _run(connection, config, statements)
+    return statements
+
+
+def add(connection: psycopg.Connection, config: PostgresSourceConfig, facts: TableFacts) -> None:
+    """Make the publication hold one more table, whole, and leave its others alone."""
+    found = read_publication(connection, config.publication)
+    if found is not None and found.sends(facts.table) and facts.table not in found.partial:
+        return
+    _check_identities((facts,))
+    statement = f"ALTER PUBLICATION {quote(config.publication)} ADD {_tables((facts.table,))}"
+    _run(connection, config, (statement,))
+
+
+def _run(
+    connection: psycopg.Connection, config: PostgresSourceConfig, statements: Sequence[str]
+) -> None:
     script = ";\n".join(statements) + ";"
     if not config.create:
         raise _forbidden(config, script, "the configuration says not to change it")
@@ -137,9 +171,8 @@ def ensure(
             with connection.transaction():
                 for statement in statements:
                     connection.execute(statement.encode())
-        except errors.InsufficientPrivilege as exc:
+        except (errors.InsufficientPrivilege, errors.DuplicateObject) as exc:
             raise _forbidden(config, script, str(exc.diag.message_primary)) from exc
-    return statements
 
 
 def gone(exc: psycopg.Error, name: str) -> GapError:

@@ -25,7 +25,9 @@ _WARN_SHARE, _ALARM_SHARE = 0.5, 0.8
 _WARN_BYTES, _ALARM_BYTES = 8 * 1024**3, 64 * 1024**3
 
 _TABLES = """
-SELECT count(*), coalesce(max(oid::bigint), 0),
+SELECT count(*), sum(xmin::text::bigint),
+       (SELECT sum(xmin::text::bigint) FROM pg_index),  -- a key lets a table be published
+       (SELECT sum(xmin::text::bigint) FROM pg_publication_rel),
        (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn()
              ELSE pg_current_wal_insert_lsn() END - '0/0')::bigint
 FROM pg_class WHERE relkind IN ('r', 'p') AND relpersistence = 'p'
@@ -34,7 +36,7 @@ FROM pg_class WHERE relkind IN ('r', 'p') AND relpersistence = 'p'
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What a look has found. `tables_changed`: some were made or dropped since the last one."""
+    """What a look has found. `tables_changed`: also if they are published otherwise than before."""
 
     gauges: Mapping[str, float]
     tables_changed: bool
@@ -50,7 +52,7 @@ class Watch:
         self._config = config
         self._server = server
         self._next_at = 0.0
-        self._tables: tuple[int, int] | None = None
+        self._tables: tuple[int | None, ...] = ()
         self._level = 0
 
     def due(self) -> bool:
@@ -62,18 +64,18 @@ class Watch:
         self._next_at = time.monotonic() + self._config.heartbeat_interval_s
         with translated(self._config.slot):
             row = self._connection.execute(_TABLES).fetchone()
-            count, newest, lsn = row or (0, 0, 0)
+            *tables, lsn = row or (0,)
             slot = read_slot(self._connection, self._config.slot)
             behind = max(0, lsn - confirmed_lsn)
             if behind > _HEARTBEAT_AFTER_BYTES and not self._server.in_recovery:
                 self._connection.execute(
                     "SELECT pg_logical_emit_message(false, 'headwater.heartbeat', '')"
                 )
-        before, self._tables = self._tables, (count, newest)
+        before, self._tables = self._tables, tuple(tables)
         gauges = {"lag_bytes": float(behind)}
         if slot is not None:
             gauges |= self._slot_gauges(slot)
-        return Seen(gauges, tables_changed=before is not None and before != self._tables)
+        return Seen(gauges, tables_changed=before != self._tables)
 
     def _slot_gauges(self, slot: SlotFacts) -> dict[str, float]:
         retained = slot.retained_bytes or 0
