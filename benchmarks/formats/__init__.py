@@ -1,0 +1,1 @@
+"""How fast the formats write and read events, against what the raw libraries cost."""
