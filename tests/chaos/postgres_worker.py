@@ -78,8 +78,14 @@ def caught_up(place: Place) -> Path:
 
 
 def config(dsn: str) -> PostgresSourceConfig:
-    """A page is a chunk, so that there are many."""
-    return PostgresSourceConfig(dsn=Secret(dsn), slot=_slot(dsn), exclude=(UNWANTED,), chunk_rows=1)
+    """A page is a chunk, so that there are many, and new tables are soon seen."""
+    return PostgresSourceConfig(
+        dsn=Secret(dsn),
+        slot=_slot(dsn),
+        exclude=(UNWANTED,),
+        chunk_rows=1,
+        heartbeat_interval_s=0.2,
+    )
 
 
 def _slot(dsn: str) -> str:

@@ -38,6 +38,7 @@ ONCE = {
     "source.postgres.slot_created",
     "source.postgres.slot_checked",
     "source.postgres.stream_started",
+    "source.postgres.tables_published",
 }
 LATEST_HIT = 12
 FEW = {
@@ -46,7 +47,7 @@ FEW = {
     "source.postgres.spool_handed_on": 1,
 }
 # Only a capture that goes on from an earlier one passes these.
-RESUMED = {"source.postgres.slot_checked"}
+RESUMED = {"source.postgres.slot_checked", "source.postgres.tables_published"}
 # Only a capture whose first load was cut off passes these.
 OWING = {"source.postgres.backfill_read", "source.postgres.backfill_placed"}
 # Only a capture that is asked for rows passes these, once for each command.
