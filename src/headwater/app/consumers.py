@@ -56,5 +56,5 @@ def sink_consumer(
     subscription = Subscription(
         reader, cursor, clock=clock, transform=KeepTables(keep=settings.tables)
     )
-    sink = make_sink(settings, lineage=log.info().log_id)
+    sink = make_sink(settings, lineage=log.info().log_id, schemas=reader)
     return DeliveryLoop(subscription, sink, clock=clock, metrics=metrics)

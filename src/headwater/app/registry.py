@@ -13,6 +13,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from headwater.app.format_schemas import as_configured
 from headwater.app.source_options import SourceOptions
 from headwater.app.suggest import closest
 from headwater.app.url import SourceUrl
@@ -20,7 +21,7 @@ from headwater.errors import ConfigError
 
 if TYPE_CHECKING:
     from headwater.app.config import SinkSettings
-    from headwater.contract import Format, Sink, Source
+    from headwater.contract import Format, SchemaHistory, Sink, Source
     from headwater.log import SqliteLog
 
 
@@ -53,10 +54,16 @@ class Registry:
         """A source for the URL, not yet opened."""
         return _find(self._sources, url.scheme, "source-unknown", "source")(url, options)
 
-    def sink(self, settings: SinkSettings, lineage: str) -> Sink:
-        """A sink, not yet opened. `lineage` names the log whose sequence numbers it will see."""
+    def sink(
+        self, settings: SinkSettings, lineage: str, schemas: SchemaHistory | None = None
+    ) -> Sink:
+        """A sink, not yet opened. `lineage` names the log whose sequence numbers it will see.
+
+        `schemas` is that log's history, for formats that write typed rows.
+        """
         factory = _find(self._sinks, settings.type, "sink-unknown", "sink type")
-        return factory(settings, self.format(settings.format), lineage)
+        form = as_configured(self.format(settings.format), settings.registry, schemas)
+        return factory(settings, form, lineage)
 
     def format(self, name: str) -> Format:
         """A wire format."""
@@ -122,6 +129,12 @@ def _avro_format() -> Format:
     from headwater.format.headwater.avro import AvroFormat
 
     return AvroFormat()
+
+
+def _typed_avro_format() -> Format:
+    from headwater.format.typed.avro import TypedAvroFormat
+
+    return TypedAvroFormat()
 
 
 def _protobuf_format() -> Format:
@@ -195,6 +208,7 @@ def default_registry() -> Registry:
     registry.register_sink("stdout", _stdout_sink)
     registry.register_format("headwater-json", _json_format)
     registry.register_format("headwater-avro", _avro_format)
+    registry.register_format("headwater-avro-typed", _typed_avro_format)
     registry.register_format("headwater-protobuf", _protobuf_format)
     registry.register_format("opencdc", _opencdc_format)
     registry.register_format("opencdc-protobuf", _opencdc_protobuf_format)
@@ -218,9 +232,11 @@ def open_log(path: Path | str) -> SqliteLog:
     return SqliteLog(path)
 
 
-def make_sink(settings: SinkSettings, lineage: str = "") -> Sink:
+def make_sink(
+    settings: SinkSettings, lineage: str = "", schemas: SchemaHistory | None = None
+) -> Sink:
     """The sink of these settings, not yet opened; `lineage` names the log that it will see."""
-    return default_registry().sink(settings, lineage)
+    return default_registry().sink(settings, lineage, schemas)
 
 
 def make_format(name: str) -> Format:

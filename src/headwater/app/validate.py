@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from headwater.app.config import Config, load_config
+from headwater.app.format_schemas import as_configured
 from headwater.app.registry import default_registry
 from headwater.errors import ConfigError
 
@@ -32,7 +33,7 @@ def _known_parts(config: Config) -> None:
             hint="available: " + ", ".join(f"{scheme}:///…" for scheme in known["sources"]),
         )
     for sink in config.sinks:
-        registry.format(sink.format)
+        as_configured(registry.format(sink.format), sink.registry, None)
 
 
 def _warnings(config: Config, file: Path) -> list[dict[str, Any]]:

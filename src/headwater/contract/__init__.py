@@ -20,7 +20,7 @@ from headwater.contract.command import (
     Verb,
     Wish,
 )
-from headwater.contract.format import Format, Message, MessageFormat
+from headwater.contract.format import Format, Message, MessageFormat, TypedFormat
 from headwater.contract.log import (
     Cursor,
     Log,
@@ -76,6 +76,7 @@ __all__ = [
     "SourceCapabilities",
     "SourceIdentity",
     "Transform",
+    "TypedFormat",
     "Verb",
     "Wish",
     "WriteStatus",

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
+from headwater.contract.log import SchemaHistory
 from headwater.event import EventBatch
 
 
@@ -28,6 +29,15 @@ class Format(Protocol):
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events of the records; a bad record raises DataError and names its place."""
+        ...
+
+
+@runtime_checkable
+class TypedFormat(Format, Protocol):
+    """A format that writes rows in the types of their tables, and so needs to know the tables."""
+
+    def with_schemas(self, history: SchemaHistory) -> Format:
+        """The same format with the tables of this history."""
         ...
 
 

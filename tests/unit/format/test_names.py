@@ -12,14 +12,16 @@ from headwater.app.config import SinkSettings
 from headwater.app.registry import make_sink
 from headwater.errors import ConfigError, DataError
 from headwater.sink import Framing
-from headwater.testing.builders import inserts
+from headwater.testing.builders import ITEMS, inserts
 from headwater.testing.conformance.format import envelope
+from tests.unit.format.typed_tables import History
 
 
 def test_names_are_the_documented_ones() -> None:
     assert formats.names() == (
         "cdc-format", "cloudevents", "debezium", "debezium-schema", "headwater-avro",
-        "headwater-json", "headwater-protobuf", "opencdc", "opencdc-protobuf",
+        "headwater-avro-typed", "headwater-json", "headwater-protobuf", "opencdc",
+        "opencdc-protobuf",
     )  # fmt: skip
     assert [formats.get(name).name for name in formats.names()] == list(formats.names())
     assert headwater.formats is formats
@@ -36,16 +38,17 @@ def test_unknown_name_is_refused_with_the_nearest() -> None:
 def test_file_sink_writes_the_format_when_it_is_named(name: str, tmp_path: Path) -> None:
     batch = inserts(1, 5, tx_id=3).with_sequence(1)
     path = tmp_path / "out"
-    sink = make_sink(SinkSettings(name="out", type="file", path=path, format=name))
+    schemas = History((ITEMS,))
+    sink = make_sink(SinkSettings(name="out", type="file", path=path, format=name), "", schemas)
     sink.open()
     sink.write(batch)
     sink.flush()
     sink.close()
-    binary = name in ("headwater-avro", "headwater-protobuf", "opencdc-protobuf")
+    binary = "avro" in name or "protobuf" in name
     framing = Framing.LENGTH if binary else Framing.LINES
     records = list(framing.unframe(path.read_bytes()))
-    assert records == list(formats.encode(batch, name))
-    assert envelope(formats.decode(records, name)) == envelope(batch)
+    assert records == list(formats.encode(batch, name, schemas=schemas))
+    assert envelope(formats.decode(records, name, schemas=schemas)) == envelope(batch)
 
 
 def test_time_before_1970_is_refused_when_the_carrier_has_no_sign() -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from headwater.app.config.quantity import Duration, Size
+from headwater.app.config.registry import RegistrySettings
 from headwater.app.config.scalar import Bool, FilePath, Int, SecretText, Target, Text, Trigger
 from headwater.app.config.section import EVERY_TABLE, Globs, Name, Section
 from headwater.app.config.source import SourceSettings
@@ -16,6 +17,7 @@ __all__ = [
     "Config",
     "LogSettings",
     "ObservabilitySettings",
+    "RegistrySettings",
     "RetentionSettings",
     "ServerSettings",
     "SinkSettings",
@@ -67,6 +69,9 @@ class SinkSettings(Section):
     format: Annotated[Text, Field(description="Wire format of one event")] = "headwater-json"
     path: Annotated[FilePath | None, Field(description="The file, for type file")] = None
     tables: Annotated[Globs, Field(min_length=1, description="Tables to deliver")] = EVERY_TABLE
+    registry: Annotated[
+        RegistrySettings | None, Field(description="Keeps the schemas of the records")
+    ] = None
 
     @model_validator(mode="after")
     def _path_where_needed(self) -> SinkSettings:
