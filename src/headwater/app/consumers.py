@@ -5,13 +5,14 @@ from __future__ import annotations
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Protocol
 
-from headwater.app.registry import make_sink
+from headwater.app.cdc import FORMAT, CdcPlan
+from headwater.app.registry import default_registry
 from headwater.runtime import DeliveryLoop, State, Subscription
 from headwater.transform import KeepTables
 
 if TYPE_CHECKING:
     from headwater.app.config import SinkSettings
-    from headwater.contract import Clock, Metrics
+    from headwater.contract import Clock, Metrics, Transform
     from headwater.log import SqliteLog
 
 
@@ -46,15 +47,22 @@ class Consumer(Protocol):
 
 
 def sink_consumer(
-    settings: SinkSettings, log: SqliteLog, clock: Clock, metrics: Metrics, parts: ExitStack
+    settings: SinkSettings,
+    log: SqliteLog,
+    clock: Clock,
+    metrics: Metrics,
+    parts: ExitStack,
+    cdc: CdcPlan,
 ) -> Consumer:
     """A delivery loop with a cursor of its own; what it holds is closed with `parts`."""
     reader = log.reader()
     parts.callback(reader.close)
     cursor = log.cursor(settings.name, required=True)
     parts.callback(cursor.close)
-    subscription = Subscription(
-        reader, cursor, clock=clock, transform=KeepTables(keep=settings.tables)
-    )
-    sink = make_sink(settings, lineage=log.info().log_id, schemas=reader)
+    transform: Transform = KeepTables(keep=settings.tables)
+    if settings.format == FORMAT:
+        transform = cdc.transform(reader, transform)
+    subscription = Subscription(reader, cursor, clock=clock, transform=transform)
+    registry = default_registry().with_format(FORMAT, cdc.format)
+    sink = registry.sink(settings, log.info().log_id, reader)
     return DeliveryLoop(subscription, sink, clock=clock, metrics=metrics)

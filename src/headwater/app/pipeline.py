@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from headwater.app.cdc import CdcPlan
 from headwater.app.config import Config
 from headwater.app.consumers import Consumer, sink_consumer
 from headwater.app.options import source_options
@@ -52,6 +53,7 @@ class Pipeline:
     ) -> None:
         self.config = config
         self._session = session
+        self._cdc = CdcPlan.of(config.cdc)
         self.metrics = PrometheusMetrics()
         self.log: SqliteLog = open_log(config.log.path)
         self._clock = clock or SystemClock()
@@ -91,6 +93,7 @@ class Pipeline:
                 return  # capture retries, and says what it waits for
             raise
         require_names(self.config.source.tables, known, "source.tables")
+        self._cdc.require_known(known)
 
     def drain(self) -> None:
         """Ask to finish what is in hand and end."""
@@ -114,7 +117,7 @@ class Pipeline:
 
     def _make_consumers(self, parts: ExitStack, *, once: bool) -> list[Consumer]:
         consumers: list[Consumer] = [
-            sink_consumer(settings, self.log, self._clock, self.metrics, parts)
+            sink_consumer(settings, self.log, self._clock, self.metrics, parts, self._cdc)
             for settings in self.config.sinks
         ]
         if self.config.spark is not None:

@@ -69,6 +69,10 @@ class Registry:
         """A wire format."""
         return _find(self._formats, name, "format-unknown", "format")()
 
+    def with_format(self, name: str, factory: FormatFactory) -> Registry:
+        """The same parts, and another format under this name."""
+        return Registry(self._sources, self._sinks, {**self._formats, name: factory})
+
     def names(self) -> Mapping[str, tuple[str, ...]]:
         """Everything that is registered, for `headwater version` and the docs."""
         return {

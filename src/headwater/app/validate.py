@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from headwater.app.cdc import CdcPlan
 from headwater.app.config import Config, load_config
 from headwater.app.format_schemas import as_configured
 from headwater.app.registry import default_registry
@@ -19,7 +20,7 @@ def validate_config(file: Path) -> dict[str, Any]:
         "file": str(file),
         "summary": _sentence(config),
         "config": config.model_dump(mode="json"),
-        "findings": _warnings(config, file),
+        "findings": [*_warnings(config, file), *_idle(config, file)],
     }
 
 
@@ -49,6 +50,21 @@ def _warnings(config: Config, file: Path) -> list[dict[str, Any]]:
             "configPath": "source.url",
             "suggestion": "relative paths are relative to the configuration file",
         }
+    ]
+
+
+def _idle(config: Config, file: Path) -> list[dict[str, Any]]:
+    """What the compiled schema says and nothing here does."""
+    return [
+        {
+            "severity": "warning",
+            "code": "cdc-without-effect",
+            "message": f"cdc.{field} of {config.cdc.schema_file} has no effect",
+            "file": str(file),
+            "configPath": "cdc.schema_file",
+            "suggestion": why,
+        }
+        for field, why in CdcPlan.of(config.cdc).without_effect().items()
     ]
 
 

@@ -3,6 +3,7 @@
 - lifecycle.py, loop.py: states (INV-4), threads, drain and stop.
 - capture.py: source to log, then confirm (INV-2, INV-3); steering.py: commands on the way.
 - ledger.py (pure), subscription.py, cutting.py: deliveries and acknowledgements (INV-1).
+- whole.py: transactions that deliveries cut, as a whole for those who need them.
 - delivery.py: subscription to sink, with the policies of `deliver`.
 - health.py (pure), admin.py, meter.py, signals.py: what people and machines ask it.
 
@@ -17,6 +18,7 @@ from headwater.runtime.ledger import Ledger
 from headwater.runtime.lifecycle import Lifecycle, State
 from headwater.runtime.signals import two_step_stop
 from headwater.runtime.subscription import Delivery, Subscription, SubscriptionPolicy
+from headwater.runtime.whole import TransactionLimits, WholeTransactions
 
 __all__ = [
     "CaptureLoop",
@@ -32,7 +34,9 @@ __all__ = [
     "Status",
     "Subscription",
     "SubscriptionPolicy",
+    "TransactionLimits",
     "Verdict",
+    "WholeTransactions",
     "snapshot",
     "two_step_stop",
     "verdict",

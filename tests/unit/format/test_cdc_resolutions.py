@@ -4,24 +4,30 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
 
+from headwater import capture
+from headwater.app.config import CdcSettings
 from headwater.errors import DataError
 from headwater.event import Event, EventBatch, Operation, Origin, Transaction
 from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.entities import Entity, EntityMap, type_name
 from headwater.format.cdcformat.json import CdcFormat
 from headwater.format.cdcformat.schema import json_schema
+from headwater.format.cdcformat.selection import KeepEntities, KeepOperations
 from tests.unit.format.cdc_examples import EVENTS, EXAMPLES, stripped
 from tests.unit.format.cdc_tables import (
     HISTORY,
     ORGANIZATION,
     POST,
     USER,
+    added,
     batch,
     changed,
     removed,
@@ -101,8 +107,12 @@ def test_resolution_5_transaction_id_is_the_sources_number_as_text() -> None:
     assert "transaction_id" not in written(transaction=None)["source"]
 
 
-def test_resolution_6_one_row_is_one_event_and_says_so() -> None:
-    assert ours(written())["granularity"] == "row"
+def test_resolution_6_one_row_is_one_event_unless_mutations_are_folded_and_says_so() -> None:
+    rows = (removed(USER, {"id": 5}), removed(POST, {"id": 1, "user_id": 5}))
+    assert [ours(tree)["granularity"] for tree in cascaded(*rows)] == ["row", "row"]
+    (tree,) = cascaded(*rows, granularity="atomic")
+    assert (ours(tree)["granularity"], tree["entity"]["entity_type"]) == ("atomic", "User")
+    assert [each["entity_id"] for each in tree["cascade"]["deleted"]] == ["1"]
 
 
 def test_resolution_7_the_root_is_the_change_that_no_other_caused() -> None:
@@ -129,11 +139,25 @@ def test_resolution_8_cascade_has_its_three_lists_and_invalidations_come_from_th
         assert listed == [{"query": "users", "reason": f"entity_{reason}"}]
 
 
-def test_resolution_9_reasons_are_free_text() -> None:
+def test_resolution_9_reasons_are_free_text_and_ours_are_few() -> None:
     tree = written()
     tree["cascade"]["updated"] = [{"entity_type": "A", "entity_id": "1", "reason": "so it was"}]
     again = CdcFormat().encode(CdcFormat().decode([json.dumps(tree).encode()]))
     assert json.loads(again[0]) == tree
+    user, post = {"id": 5, "org_id": 8}, {"id": 1, "user_id": 5}
+    comes = cascaded(added(USER, user), added(POST, post))
+    goes = cascaded(
+        removed(USER, user), removed(POST, post), changed(ORGANIZATION, None, {"id": 8})
+    )
+    loses = cascaded(
+        changed(USER, None, user), removed(POST, post), removed(POST, post | {"id": 2})
+    )
+    said = {
+        each["reason"]
+        for row in (*comes, *goes, *loses)
+        for each in (*row["cascade"]["updated"], *row["cascade"]["deleted"])
+    }
+    assert said == {"child_added", "parent_deleted", "related_updated", "entity_deleted"}
 
 
 def test_resolution_10_nothing_is_derived_from_a_reason() -> None:
@@ -153,16 +177,33 @@ def test_resolution_11_affected_entities_are_optional() -> None:
     assert "affected_entities" not in items["required"]
 
 
-def test_resolution_12_the_specifications_names_are_the_ones() -> None:
+def test_resolution_12_the_specifications_names_are_written_and_others_are_taken_in() -> None:
+    (root, _) = cascaded(removed(USER, {"id": 5}), removed(POST, {"id": 1, "user_id": 5}))
+    assert list(root["cascade"]["deleted"][0]) == ["entity_type", "entity_id", "reason"]
     entry = json_schema()["$defs"]["cascade"]["properties"]["updated"]["items"]
     assert entry["required"] == ["entity_type", "entity_id"]
+    others = {
+        "updated": [{"__typename": "Post", "id": "1", "operation": "UPDATED", "entity": {}}],
+        "deleted": [{"__typename": "Post", "id": "2", "operation": "DELETED"}],
+        "invalidations": [{"queryName": "posts", "strategy": "INVALIDATE", "scope": "PREFIX"}],
+    }
+    tree = written() | {"cascade": others}
+    again = CdcFormat().encode(CdcFormat().decode([json.dumps(tree).encode()]))
+    assert json.loads(again[0])["cascade"] == others
 
 
-def test_resolution_13_a_soft_delete_is_an_update_that_is_soft_deleted() -> None:
-    tree = written(after=OLD | {"deleted_at": "2026-01-11T15:45:00.000000Z"})
+def test_resolution_13_a_soft_delete_is_an_update_and_told_as_a_delete_on_request() -> None:
+    gone = OLD | {"deleted_at": "2026-01-11T15:45:00.000000Z"}
+    tree = written(after=gone)
     assert (tree["event_type"], tree["operation"]["type"]) == ("entity:updated", "UPDATE")
     assert tree["entity"]["is_soft_deleted"] is True
     assert written()["entity"]["is_soft_deleted"] is False
+    told = CdcFormat(entities=EntityMap({"tb_user": Entity(type="U", soft_delete_as="deleted")}))
+    assert written(form=told, after=gone)["event_type"] == "entity:deleted"
+    assert written(form=told, after=gone)["operation"]["type"] == "UPDATE"
+    for before, after in ((gone, gone | {"n": 2}), (gone, OLD), (OLD, NEW)):
+        again = written(form=told, before=before, after=after)
+        assert again["event_type"] == "entity:updated"
 
 
 def test_resolution_14_soft_delete_is_a_column_and_absent_where_the_column_is() -> None:
@@ -291,9 +332,28 @@ def test_resolution_29_metadata_may_be_empty() -> None:
     assert json.loads(again[0]) == tree
 
 
-def test_resolution_30_an_operation_that_changed_nothing_is_no_event() -> None:
+def test_resolution_30_only_committed_changes_are_events(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="NOOP"):
         read(EVENTS[0] | {"operation": {"type": "NOOP"}})
+    database = tmp_path / "shop.db"
+    with closing(sqlite3.connect(database, isolation_level=None)) as shop:
+        shop.execute("CREATE TABLE tb_user (id INTEGER PRIMARY KEY)")
+        assert captured(database) == []
+        shop.executescript("BEGIN; INSERT INTO tb_user VALUES (1); ROLLBACK")
+        shop.execute("UPDATE tb_user SET id = 9 WHERE id = 8")
+        with suppress(sqlite3.IntegrityError):
+            shop.execute("INSERT INTO tb_user VALUES (2), (3), (2)")
+        shop.execute("INSERT INTO tb_user VALUES (4)")
+    assert [tree["entity"]["entity_id"] for tree in captured(database)] == ["4"]
+
+
+def captured(database: Path) -> list[dict[str, Any]]:
+    trees = []
+    with capture(f"sqlite:///{database}", until="head") as changes:
+        for each in changes:
+            trees += [json.loads(record) for record in CdcFormat().encode(each.events)]
+            each.ack()
+    return trees
 
 
 @pytest.mark.parametrize("op", [Operation.TRUNCATE, Operation.SCHEMA_CHANGE])
@@ -308,8 +368,18 @@ def test_resolution_31_what_has_no_form_is_refused_and_a_snapshots_row_says_read
     assert read(tree).op is READ
 
 
-def test_resolution_32_a_replay_has_the_same_event_id() -> None:
+def test_resolution_32_a_replay_says_the_same_and_one_number_tells_it_apart() -> None:
     assert written()["event_id"] == written(sequence_number=9999)["event_id"]
+    rows = [event(INSERT, sequence_number=n, event_id=UUID(int=n)) for n in range(1, 7)]
+    # At least once: delivered up to 4, and after a crash again from 3 on.
+    records = CdcFormat().encode(EventBatch.from_events([*rows[:4], *rows[2:]]))
+    assert list(records[2:4]) == list(records[4:6])
+    watermark, seen = 0, []
+    for tree in map(json.loads, records):
+        if tree["sequence_number"] > watermark:
+            watermark = tree["sequence_number"]
+            seen.append(tree["event_id"])
+    assert seen == [f"evt_{UUID(int=n)}" for n in range(1, 7)]
 
 
 def test_resolution_33_times_are_the_databases_and_not_the_clients() -> None:
@@ -317,9 +387,29 @@ def test_resolution_33_times_are_the_databases_and_not_the_clients() -> None:
     assert written(ts_ms=1)["timestamp"] == written(ts_ms=2**40)["timestamp"]
 
 
-def test_resolution_34_names_are_matched_by_case() -> None:
+def test_resolution_34_inclusion_is_first_exclusion_wins_and_names_are_exact() -> None:
     form = CdcFormat(entities=EntityMap({"TB_USER": Entity(type="Other")}))
     assert written(form=form)["entity"]["entity_type"] == "User"
+    rows = EventBatch.from_events(
+        [event(op, table=name) for name in ("tb_user", "post") for op in (READ, UPDATE, DELETE)]
+    )
+
+    def kept(*transforms: Any) -> list[tuple[str, Operation]]:
+        stream = rows
+        for transform in transforms:
+            stream = transform(stream)
+        return [(each.table, each.op) for each in stream]
+
+    assert kept(KeepEntities(), KeepOperations()) == kept()
+    assert {name for name, _ in kept(KeepEntities(keep=("User",)))} == {"tb_user"}
+    assert kept(KeepEntities(keep=("user",))) == []
+    assert kept(KeepEntities(keep=("User", "Post"), drop=("User", "Post"))) == []
+    assert {op for _, op in kept(KeepOperations(keep=("CREATE", "UPDATE")))} == {READ, UPDATE}
+    both = KeepOperations(keep=("UPDATE", "DELETE"), drop=("DELETE",))
+    assert {op for _, op in kept(both)} == {UPDATE}
+    for field in ("operations", "exclude_operations"):
+        with pytest.raises(ValueError, match="CREATE"):
+            CdcSettings.model_validate({field: ["create"]})
 
 
 def test_resolution_35_operations_have_words_of_their_own() -> None:
@@ -346,6 +436,18 @@ def test_context_goes_to_its_sections() -> None:
     }  # fmt: skip
     custom = {n: v for n, v in tree["metadata"]["custom_fields"].items() if n != "headwater"}
     assert custom == {"step": 1, "import_batch": "b"}
+
+
+def test_context_stays_a_custom_field_when_the_format_has_no_place_for_its_kind() -> None:
+    context = {"user_id": 7, "request_id": ["r"], "user_roles": [1], "session_id": True}
+    context["trigger"] = 5
+    tree = written(context=context)
+    custom = tree["metadata"]["custom_fields"]
+    assert tree["metadata"]["user_id"] == "7"
+    assert {name: custom[name] for name in context if name != "user_id"} == {
+        "request_id": ["r"], "user_roles": [1], "session_id": True, "trigger": 5,
+    }  # fmt: skip
+    assert tree["operation"]["trigger"] == "admin_action"
 
 
 @pytest.mark.parametrize("tree", EVENTS, ids=["8.1", "8.2", "8.3"])

@@ -6,11 +6,15 @@ names the settings, quantity.py and scalar.py their types, reason.py and problem
 Holds: INV-12 (values that came from outside the file are never shown).
 """
 
+from headwater.app.config.compiled import load_compiled
 from headwater.app.config.interpolate import interpolate
 from headwater.app.config.load import config_schema, load_config, parse_config
 from headwater.app.config.model import (
     LOOPBACK,
+    CdcSettings,
+    CompiledCdc,
     Config,
+    EntitySettings,
     LogSettings,
     ObservabilitySettings,
     RegistrySettings,
@@ -25,8 +29,11 @@ from headwater.app.config.quantity import Duration, Size
 
 __all__ = [
     "LOOPBACK",
+    "CdcSettings",
+    "CompiledCdc",
     "Config",
     "Duration",
+    "EntitySettings",
     "InvalidConfigError",
     "LogSettings",
     "ObservabilitySettings",
@@ -41,6 +48,7 @@ __all__ = [
     "config_schema",
     "dotted",
     "interpolate",
+    "load_compiled",
     "load_config",
     "parse_config",
 ]

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from headwater.app.config.cdc import CdcSettings, CompiledCdc, EntitySettings
 from headwater.app.config.quantity import Duration, Size
 from headwater.app.config.registry import RegistrySettings
 from headwater.app.config.scalar import Bool, FilePath, Int, SecretText, Target, Text, Trigger
@@ -14,7 +15,10 @@ from headwater.app.config.source import SourceSettings
 
 __all__ = [
     "LOOPBACK",
+    "CdcSettings",
+    "CompiledCdc",
     "Config",
+    "EntitySettings",
     "LogSettings",
     "ObservabilitySettings",
     "RegistrySettings",
@@ -118,6 +122,7 @@ class Config(Section):
     log: LogSettings
     spark: SparkSettings | None = None
     sinks: tuple[SinkSettings, ...] = ()
+    cdc: CdcSettings = CdcSettings()
     server: ServerSettings = ServerSettings(enabled=False)
     observability: ObservabilitySettings = ObservabilitySettings()
 

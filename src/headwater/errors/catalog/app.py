@@ -41,6 +41,16 @@ ENTRIES = section(
         "Correct the name, or run headwater doctor FILE to see which tables there are.",
     ),
     (
+        "entity-unknown",
+        "No table is the entity that the configuration names.",
+        "Correct the name: it is compared exactly, with its case.",
+    ),
+    (
+        "cdc-without-effect",
+        "A field of the compiled schema's cdc section changes nothing here.",
+        "Remove it there, or set what decides instead; the message names it.",
+    ),
+    (
         "file-exists",
         "The file is there already and would be overwritten.",
         "Choose another name, or say --force.",

@@ -51,8 +51,15 @@ def read_context(text: str | None) -> Context:
 def _members(said: dict[str, Any], names: tuple[str, ...]) -> str:
     """Members behind others, each with its comma."""
     return "".join(
-        f',"{name}":{dumps(said.pop(name))}' for name in names if _belongs(name, said.get(name))
+        f',"{name}":{dumps(_as_text(said.pop(name)))}'
+        for name in names
+        if _belongs(name, said.get(name))
     )
+
+
+def _as_text(value: Any) -> Any:
+    """The format's ids are strings; an application's may be numbers."""
+    return repr(value) if type(value) is int else value
 
 
 def _belongs(name: str, value: Any) -> bool:
@@ -61,7 +68,7 @@ def _belongs(name: str, value: Any) -> bool:
         return isinstance(value, list) and all(isinstance(item, str) for item in value)
     if name == "trigger":
         return isinstance(value, str) and _TRIGGER.fullmatch(value) is not None
-    return isinstance(value, str)
+    return isinstance(value, str) or type(value) is int
 
 
 _NONE = Context(dumps(DEFAULT_TRIGGER), "", "", "")
