@@ -4,23 +4,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from headwater.app.format_schemas import with_schemas
 from headwater.app.registry import is_text, make_format
 from headwater.errors import ConfigError
 
 if TYPE_CHECKING:
+    from headwater.contract import SchemaHistory
     from headwater.format.files.carrier import Carrier
 
 FRAMINGS = ("lines", "delimited", "container", "length")
 
 
-def carrier_of(format_name: str, framing: str | None = None) -> Carrier:
-    """The carrier of a format's records; without a framing, the one it is known for."""
+def carrier_of(
+    format_name: str, framing: str | None = None, schemas: SchemaHistory | None = None
+) -> Carrier:
+    """The carrier of a format's records; without a framing, the one it is known for.
+
+    `schemas` are those of the tables, for formats that write typed rows.
+    """
     from headwater.format.files.lines import Lines
     from headwater.format.files.prefixed import Prefix, Prefixed
 
-    record_format = make_format(format_name)
+    record_format = with_schemas(make_format(format_name), schemas)
     text = is_text(record_format)
-    avro = record_format.content_type == "avro/binary"
+    avro = format_name == "headwater-avro"
     match framing or ("lines" if text else "container" if avro else "delimited"):
         case "lines" if text:
             return Lines(record_format)

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headwater.app.aside import Aside
 from headwater.app.carriers import carrier_of
+from headwater.app.registry import open_log
 from headwater.errors import ConfigError, DataError, MachineError
 from headwater.files import replacing
 
 if TYPE_CHECKING:
-    from headwater.contract import Format
+    from headwater.contract import Format, SchemaHistory
     from headwater.format.files.carrier import Carrier, Framed, Piece, Writing
 
 MAX_RECORD_BYTES = 64 << 20
@@ -30,7 +31,10 @@ Progress = Callable[[int], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversion:
-    """What to convert. No path is standard input or output."""
+    """What to convert. No path is standard input or output.
+
+    `schemas` is the log that knows the tables, for formats that write typed rows.
+    """
 
     read_format: str
     write_format: str
@@ -41,6 +45,7 @@ class Conversion:
     write_framing: str | None = None
     max_record_bytes: int = MAX_RECORD_BYTES
     strict: bool = False
+    schemas: Path | None = None
 
     @property
     def source_name(self) -> str:
@@ -50,9 +55,10 @@ class Conversion:
 
 def convert(asked: Conversion, progress: Progress) -> dict[str, Any]:
     """Do it; `progress` is told how many bytes are behind. Strict: the first bad record raises."""
-    reader = carrier_of(asked.read_format, asked.read_framing)
-    writer = carrier_of(asked.write_format, asked.write_framing)
     with ExitStack() as stack:
+        schemas = stack.enter_context(_history(asked.schemas))
+        reader = carrier_of(asked.read_format, asked.read_framing, schemas)
+        writer = carrier_of(asked.write_format, asked.write_framing, schemas)
         source = stack.enter_context(_reading(asked.source))
         target = stack.enter_context(_writing(asked.target))
         aside = stack.enter_context(Aside(asked.aside, reader.unit))
@@ -134,6 +140,18 @@ def _whole(piece: Piece) -> Framed:
     if isinstance(piece, Broken):
         raise piece.error
     return piece
+
+
+@contextmanager
+def _history(path: Path | None) -> Iterator[SchemaHistory | None]:
+    if path is None:
+        yield None
+        return
+    reader = open_log(path).reader()
+    try:
+        yield reader
+    finally:
+        reader.close()
 
 
 @contextmanager

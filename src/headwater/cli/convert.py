@@ -48,6 +48,10 @@ def convert(
     max_record: Annotated[
         str, typer.Option(metavar="SIZE", help="A longer record is bad.")
     ] = "64MB",
+    schemas: Annotated[
+        Path | None,
+        typer.Option(metavar="LOG", help="The log that knows the tables, for typed rows."),
+    ] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -75,6 +79,7 @@ def convert(
             write_framing=out_framing,
             max_record_bytes=size(max_record) or 0,
             strict=strict,
+            schemas=schemas,
         )
         with byte_bar(out, _length(asked.source)) as progress:
             facts = run(asked, progress)

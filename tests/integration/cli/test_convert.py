@@ -15,7 +15,8 @@ import pytest
 from headwater import formats
 from headwater.app.convert import Conversion, convert
 from headwater.format.jsontext import canonical, loads
-from headwater.testing.builders import inserts
+from headwater.log import SqliteLog
+from headwater.testing.builders import IDENTITY, inserts, source_batch
 from tests.integration.cli.conftest import Cli
 
 RECORDS = [bytes(record) for record in formats.encode(inserts(1, 30, tx_id=1), "headwater-json")]
@@ -38,6 +39,14 @@ def run(source: Path, target: Path, names: tuple[str, str], **more: Any) -> dict
     return convert(asked, lambda _done: None)
 
 
+def tables(path: Path) -> Path:
+    """A log that knows the table of the records."""
+    writer = SqliteLog.create(path).writer(IDENTITY)
+    writer.append(source_batch(inserts(1, 1), 1))
+    writer.close()
+    return path
+
+
 def aside(facts: dict[str, Any], directory: Path = Path()) -> list[dict[str, Any]]:
     """What was set aside."""
     text = (directory / facts["bad_file"]).read_text()
@@ -55,14 +64,15 @@ def test_convert_gives_the_file_back_when_it_goes_there_and_back(
     start, there, again = (tmp_path / name for name in ("start", "there", "again"))
     plain = tmp_path / "plain.jsonl"
     plain.write_bytes(b"\n".join(RECORDS))
-    run(plain, start, ("headwater-json", one))
-    run(start, there, (one, other))
-    facts = run(there, again, (other, one))
+    schemas = tables(tmp_path / "items.hwlog")
+    run(plain, start, ("headwater-json", one), schemas=schemas)
+    run(start, there, (one, other), schemas=schemas)
+    facts = run(there, again, (other, one), schemas=schemas)
     assert (facts["records"], facts["bad"]) == (30, 0)
     if formats.get(one).content_type.endswith("json"):
         assert _canonical(again) == _canonical(start)
     else:
-        run(again, plain, (one, "headwater-json"))
+        run(again, plain, (one, "headwater-json"), schemas=schemas)
         assert plain.read_bytes().splitlines() == RECORDS
 
 

@@ -41,6 +41,21 @@ ENTRIES = section(
         "Leave the framing out: each format has its own.",
     ),
     (
+        "schema-not-published",
+        "The format has no definition in this language.",
+        "Ask for one of the formats shown.",
+    ),
+    (
+        "schema-version-unknown",
+        "The log's schema history has no such version of the table.",
+        "List the versions with: headwater schema show LOG",
+    ),
+    (
+        "table-ambiguous",
+        "The name or pattern means several tables.",
+        "Write the one that is meant with its schema, as in public.orders.",
+    ),
+    (
         "file-unreadable",
         "The file is not there or cannot be read.",
         "Correct the path; - reads standard input.",
