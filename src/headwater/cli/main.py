@@ -15,11 +15,13 @@ import typer
 from headwater.cli import (
     about,
     backfill,
+    checkpoint,
     convert,
     demo,
     health,
     log,
     run,
+    schema,
     settings,
     setup,
     slots,
@@ -41,7 +43,7 @@ app = typer.Typer(
 )
 for room in (
     *(demo, settings, setup, run, tail, health, verify, log, backfill, slots),
-    *(convert, testkit, about),
+    *(convert, schema, checkpoint, testkit, about),
 ):
     room.register(app)
 

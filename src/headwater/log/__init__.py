@@ -4,7 +4,7 @@
   `retain`.
 - layout.py (tables), connection.py (pragmas, error translation), payload.py (bytes and checksum),
   lease.py (one writer), writer.py, reader.py, cursor.py, commands.py, retention.py, check.py,
-  salvage.py.
+  salvage.py, carry.py (places carried to another file).
 
 Holds: INV-1 (cursor.py), INV-5 and INV-6 and INV-7 (writer.py), INV-8 (writer.py, reader.py).
 May import: contract, event, errors, failpoint.

@@ -59,6 +59,8 @@ def test_tree_has_every_verb_when_complete() -> None:
         *("backfill start", "backfill status", "backfill pause", "backfill resume"),
         *("backfill stop", "backfill throttle"),
         *("doctor", "demo", "version", "convert", "testkit replay"),
+        *("schema show", "schema json-schema", "schema proto", "schema avsc"),
+        *("checkpoint export", "checkpoint import"),
     }
     assert set(COMMANDS) == verbs
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from headwater.errors.catalog import (
     app,
+    checkpoint,
     event,
     files,
     formats,
@@ -23,6 +24,7 @@ CATALOG: dict[str, CodeEntry] = {
     **ground.ENTRIES,
     **event.ENTRIES,
     **log.ENTRIES,
+    **checkpoint.ENTRIES,
     **runtime.ENTRIES,
     **source.ENTRIES,
     **postgres.ENTRIES,
