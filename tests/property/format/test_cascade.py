@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from headwater.event import Event, Operation, TableSchema
 from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.entities import Entity, EntityMap
-from headwater.format.cdcformat.json import CdcFormat
+from headwater.format.cdcformat.json import CdcFormat, Granularity
 from tests.unit.format.cdc_tables import (
     COMMENT,
     HISTORY,
@@ -161,7 +161,7 @@ def as_sets(tree: Entry) -> Entry:
 def test_cascades_are_those_of_each_transaction_when_rows_refer_to_each_other(
     transactions: list[list[Event]], atomic: bool
 ) -> None:
-    granularity = "atomic" if atomic else "row"
+    granularity: Granularity = "atomic" if atomic else "row"
     stream = Cascade(history=HISTORY, entities=ENTITIES, granularity=granularity)(
         batch(*transactions)
     )

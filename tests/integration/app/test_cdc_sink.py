@@ -1,0 +1,205 @@
+"""Sinks of CDC Format 1.0 on real databases: entities, context, cascades, large transactions."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from headwater.app.config import parse_config
+from headwater.app.pipeline import Pipeline
+from headwater.errors import ConfigError
+from headwater.format.cdcformat.schema import json_schema
+from tests.fix_postgres import PostgresDatabase
+
+Tree = dict[str, Any]
+VALIDATOR = Draft202012Validator(json_schema())
+TABLES = """
+CREATE TABLE organization (id bigint PRIMARY KEY, member_count int NOT NULL);
+CREATE TABLE tb_user (
+  id bigint PRIMARY KEY, email text, org_id bigint REFERENCES organization, deleted_at timestamptz
+);
+CREATE TABLE post (
+  id bigint PRIMARY KEY, user_id bigint REFERENCES tb_user ON DELETE CASCADE, title text
+);
+"""
+CONFIG = """\
+version: 1
+name: NAME
+source:
+  url: ${DATABASE_URL}
+log:
+  path: shop.hwlog
+cdc:
+  schema_name: acme-api
+  region: eu
+  granularity: GRANULARITY
+  max_transaction_events: 7000
+  tables:
+    - {table: tb_user, identifier: email, tenant: org_id, invalidates: [users]}
+    - {table: post, invalidates: [posts]}
+sinks:
+  - {name: feed, type: file, path: feed.jsonl, format: cdc-format}
+"""
+
+
+def run(directory: Path, url: str, name: str, granularity: str = "row", more: str = "") -> None:
+    text = CONFIG.replace("NAME", name).replace("GRANULARITY", granularity) + more
+    config = parse_config(text, directory / "shop.yaml", {"DATABASE_URL": url})
+    Pipeline(config).run(once=True)
+
+
+def written(directory: Path) -> list[Tree]:
+    lines = (directory / "feed.jsonl").read_text().splitlines()
+    trees = [json.loads(line) for line in lines]
+    for tree in trees:
+        VALIDATOR.validate(tree)
+    return trees
+
+
+@pytest.fixture
+def shop(postgres_database: PostgresDatabase) -> PostgresDatabase:
+    shop = postgres_database
+    shop.sql(TABLES)
+    for name in ("organization", "tb_user", "post"):
+        shop.sql(f"ALTER TABLE {name} REPLICA IDENTITY FULL")
+    shop.sql(
+        f"CREATE PUBLICATION headwater_{shop.name} FOR TABLE ONLY organization, tb_user, post"
+        " WITH (publish_via_partition_root)"
+    )
+    return shop
+
+
+def test_mutation_is_one_event_when_postgres_deletes_in_cascade(
+    shop: PostgresDatabase, tmp_path: Path
+) -> None:
+    shop.sql(
+        "INSERT INTO organization VALUES (8, 1); INSERT INTO tb_user VALUES (5, 'a@x', 8);"
+        "INSERT INTO post VALUES (1, 5, 'one'), (2, 5, 'two')"
+    )
+    run(tmp_path, shop.dsn(), shop.name, "atomic")
+    before = len(written(tmp_path))
+    assert before == 4
+    shop.sql(
+        "BEGIN; SELECT pg_logical_emit_message(true, 'headwater.context',"
+        ' \'{"user_id": 7, "request_id": "req_1", "trigger": "api_delete", "step": 2}\');'
+        "DELETE FROM tb_user WHERE id = 5; UPDATE organization SET member_count = 0; COMMIT"
+    )
+    run(tmp_path, shop.dsn(), shop.name, "atomic")
+    (tree,) = written(tmp_path)[before:]
+    assert tree["entity"] == {
+        "entity_type": "User", "entity_id": "5", "entity_identifier": "a@x", "tenant_id": "8",
+        "is_soft_deleted": False,
+    }  # fmt: skip
+    assert (tree["event_type"], tree["operation"]["trigger"]) == ("entity:deleted", "api_delete")
+    assert {n: v for n, v in tree["metadata"].items() if n != "custom_fields"} == {
+        "user_id": "7", "request_id": "req_1",
+    }  # fmt: skip
+    assert tree["metadata"]["custom_fields"]["step"] == 2
+    deleted = [(each["entity_type"], each["entity_id"]) for each in tree["cascade"]["deleted"]]
+    assert sorted(deleted) == [("Post", "1"), ("Post", "2")]
+    (counted,) = tree["cascade"]["updated"]
+    assert (counted["entity_type"], counted["changes"]) == ("Organization", ["member_count"])
+    assert tree["cascade"]["invalidations"] == [
+        {"query": "users", "reason": "entity_deleted"},
+        {"query": "posts", "reason": "parent_deleted"},
+    ]
+    assert (tree["schema_name"], tree["source"]["region"]) == ("acme-api", "eu")
+
+
+def test_transaction_is_folded_across_deliveries_and_told_by_rows_when_it_is_too_large(
+    shop: PostgresDatabase, tmp_path: Path
+) -> None:
+    run(tmp_path, shop.dsn(), shop.name, "atomic")
+    for user, posts in ((1, 6_500), (2, 7_000)):
+        shop.sql(
+            f"BEGIN; INSERT INTO tb_user VALUES ({user}, 'u');"
+            f"INSERT INTO post SELECT {user} * 10000 + n, {user}, 't'"
+            f" FROM generate_series(1, {posts}) n; COMMIT"
+        )
+    run(tmp_path, shop.dsn(), shop.name, "atomic")
+    folded, *rows = written(tmp_path)
+    assert len(folded["cascade"]["updated"]) == 6_500
+    assert {each["reason"] for each in folded["cascade"]["updated"]} == {"child_added"}
+    assert len(rows) == 7_001
+    blocks = [tree["metadata"]["custom_fields"]["headwater"] for tree in rows]
+    assert all(block["cascade_complete"] is False for block in blocks)
+    assert {block["granularity"] for block in blocks} == {"row"}
+
+
+def test_file_is_the_same_when_the_same_log_is_delivered_in_other_pieces(
+    shop: PostgresDatabase, tmp_path: Path
+) -> None:
+    """A restart reads from a border on; what an event says must not depend on where that is."""
+    run(tmp_path, shop.dsn(), shop.name)
+    shop.sql(
+        "BEGIN; INSERT INTO tb_user VALUES (1, 'u'); INSERT INTO post SELECT n, 1, 't'"
+        " FROM generate_series(1, 6000) n; COMMIT"
+    )
+    more = "  - {name: later, type: file, path: later.jsonl, format: cdc-format}\n"
+    run(tmp_path, shop.dsn(), shop.name)
+    shop.sql("INSERT INTO post VALUES (9000, 1, 't'); DELETE FROM tb_user WHERE id = 1")
+    run(tmp_path, shop.dsn(), shop.name, more=more)
+    assert (tmp_path / "feed.jsonl").read_text() == (tmp_path / "later.jsonl").read_text()
+
+
+def test_rows_say_who_acted_and_what_followed_when_the_source_is_sqlite(tmp_path: Path) -> None:
+    database = tmp_path / "shop.db"
+    with closing(sqlite3.connect(database, isolation_level=None)) as db:
+        db.executescript(TABLES)
+        run(tmp_path, f"sqlite:///{database}", "shop")
+        db.execute("PRAGMA foreign_keys = ON")
+        db.executescript(
+            """BEGIN; INSERT INTO _headwater_context (context)
+            VALUES ('{"user_id": "u1", "trigger": "api_create"}');
+            INSERT INTO tb_user VALUES (5, 'a@x', NULL, NULL); INSERT INTO post VALUES (1, 5, 't');
+            INSERT INTO _headwater_context (context) VALUES (NULL); COMMIT"""
+        )
+    run(tmp_path, f"sqlite:///{database}", "shop")
+    user, post = written(tmp_path)
+    assert [each["operation"]["trigger"] for each in (user, post)] == ["api_create"] * 2
+    assert user["metadata"]["user_id"] == "u1"
+    (entry,) = user["cascade"]["updated"]
+    assert (entry["entity_type"], entry["reason"]) == ("Post", "child_added")
+    assert post["cascade"]["updated"] == []
+
+
+def test_events_are_chosen_by_entity_and_operation_when_a_compiled_schema_says_so(
+    tmp_path: Path,
+) -> None:
+    cdc = {"enabled": True, "entities": ["User", "Post"], "exclude_operations": ["CREATE"]}
+    (tmp_path / "compiled.json").write_text(json.dumps({"cdc": cdc}))
+    text = CONFIG.replace("cdc:\n", "cdc:\n  schema_file: compiled.json\n")
+    text = text.replace("NAME", "shop").replace("GRANULARITY", "row")
+    database = tmp_path / "shop.db"
+    with closing(sqlite3.connect(database, isolation_level=None)) as db:
+        db.executescript(TABLES)
+        db.executescript(
+            "INSERT INTO organization VALUES (8, 1); INSERT INTO post VALUES (1, 5, 't')"
+        )
+        environment = {"DATABASE_URL": f"sqlite:///{database}"}
+        config = parse_config(text, tmp_path / "shop.yaml", environment)
+        Pipeline(config).run(once=True)
+        db.executescript("UPDATE organization SET member_count = 2; UPDATE post SET title = 'b'")
+    Pipeline(config).run(once=True)
+    (tree,) = written(tmp_path)
+    assert (tree["entity"]["entity_type"], tree["operation"]["type"]) == ("Post", "UPDATE")
+
+
+def test_pipeline_does_not_start_when_an_entity_is_unknown(tmp_path: Path) -> None:
+    database = tmp_path / "shop.db"
+    with closing(sqlite3.connect(database)) as db:
+        db.executescript(TABLES)
+    text = CONFIG.replace("cdc:\n", "cdc:\n  entities: [Usr]\n").replace("GRANULARITY", "row")
+    config = parse_config(
+        text.replace("NAME", "shop"), tmp_path / "shop.yaml", {"DATABASE_URL": str(database)}
+    )
+    with pytest.raises(ConfigError, match="did you mean User") as caught:
+        Pipeline(config).run(once=True)
+    assert caught.value.code == "entity-unknown"
+    assert not (tmp_path / "feed.jsonl").exists()
