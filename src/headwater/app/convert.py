@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from headwater.app.aside import Aside
 from headwater.app.carriers import carrier_of
+from headwater.app.chosen import ChosenVersions
 from headwater.app.registry import open_log
 from headwater.errors import ConfigError, DataError, MachineError
 from headwater.files import replacing
@@ -33,7 +34,8 @@ Progress = Callable[[int], None]
 class Conversion:
     """What to convert. No path is standard input or output.
 
-    `schemas` is the log that knows the tables, for formats that write typed rows.
+    `schemas` is the log that knows the tables, for formats that write typed rows; `schema_ids` are
+    versions to write tables by, where not by the newest.
     """
 
     read_format: str
@@ -46,6 +48,7 @@ class Conversion:
     max_record_bytes: int = MAX_RECORD_BYTES
     strict: bool = False
     schemas: Path | None = None
+    schema_ids: tuple[int, ...] = ()
 
     @property
     def source_name(self) -> str:
@@ -62,7 +65,8 @@ def convert(asked: Conversion, progress: Progress) -> dict[str, Any]:
         source = stack.enter_context(_reading(asked.source))
         target = stack.enter_context(_writing(asked.target))
         aside = stack.enter_context(Aside(asked.aside, reader.unit))
-        loop = _Loop(asked, aside, reader, writer.write(target))
+        chosen = ChosenVersions(schemas, asked.schema_ids)
+        loop = _Loop(asked, aside, reader, writer.write(target), chosen)
         loop.run(source, progress)
         target.flush()
     return {
@@ -79,10 +83,18 @@ def convert(asked: Conversion, progress: Progress) -> dict[str, Any]:
 class _Loop:
     """Chunks of records through the canonical event."""
 
-    def __init__(self, asked: Conversion, aside: Aside, reader: Carrier, writing: Writing) -> None:
+    def __init__(
+        self,
+        asked: Conversion,
+        aside: Aside,
+        reader: Carrier,
+        writing: Writing,
+        chosen: ChosenVersions,
+    ) -> None:
         self._asked = asked
         self._aside = aside
         self._reader = reader
+        self._chosen = chosen
         self._writing = writing
         self.records = 0
 
@@ -101,7 +113,8 @@ class _Loop:
     def _converted(self, read: Format, chunk: list[Piece]) -> list[bytes]:
         """The records of the chunk; it is halved around those that are bad."""
         try:
-            return list(self._writing.format.encode(read.decode(_data(chunk))))
+            events = self._chosen(read.decode(_data(chunk)))
+            return list(self._writing.format.encode(events))
         except DataError as exc:
             if len(chunk) == 1:
                 self._set_aside(chunk[0], exc)

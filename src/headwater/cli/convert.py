@@ -52,6 +52,10 @@ def convert(
         Path | None,
         typer.Option(metavar="LOG", help="The log that knows the tables, for typed rows."),
     ] = None,
+    schema_id: Annotated[
+        list[int] | None,
+        typer.Option(metavar="ID", help="Write typed rows of its table by this version."),
+    ] = None,
     strict: Annotated[bool, typer.Option(help="Stop at the first bad record.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -80,6 +84,7 @@ def convert(
             max_record_bytes=size(max_record) or 0,
             strict=strict,
             schemas=schemas,
+            schema_ids=tuple(schema_id or ()),
         )
         with byte_bar(out, _length(asked.source)) as progress:
             facts = run(asked, progress)

@@ -123,8 +123,9 @@ def _print(command: str, name: str, definition: Callable[[], str], *, as_json: b
 
 
 def _show_table(out: Report, table: dict[str, Any]) -> None:
-    since = f"since event {table['first_sequence']:,}"
-    head = f"{table['name']}  version {table['version']} of {table['versions']}, {since}"
+    version = f"version {table['version']} of {table['versions']}"
+    since = f"since event {table['first_sequence']:,}, id {table['schema_id']}"
+    head = f"{table['name']}  {version}, {since}"
     out.say(head, style="bold")
     rows = [
         (

@@ -6,6 +6,7 @@ import base64
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 from typing import Any
@@ -14,9 +15,11 @@ import pytest
 
 from headwater import formats
 from headwater.app.convert import Conversion, convert
+from headwater.errors import ConfigError
+from headwater.event import TableSchema
 from headwater.format.jsontext import canonical, loads
 from headwater.log import SqliteLog
-from headwater.testing.builders import IDENTITY, inserts, source_batch
+from headwater.testing.builders import IDENTITY, ITEMS, inserts, source_batch
 from tests.integration.cli.conftest import Cli
 
 RECORDS = [bytes(record) for record in formats.encode(inserts(1, 30, tx_id=1), "headwater-json")]
@@ -39,10 +42,11 @@ def run(source: Path, target: Path, names: tuple[str, str], **more: Any) -> dict
     return convert(asked, lambda _done: None)
 
 
-def tables(path: Path) -> Path:
-    """A log that knows the table of the records."""
+def tables(path: Path, schemas: tuple[TableSchema, ...] = (ITEMS,)) -> Path:
+    """A log that knows the table of the records, version by version."""
     writer = SqliteLog.create(path).writer(IDENTITY)
-    writer.append(source_batch(inserts(1, 1), 1))
+    for number, schema in enumerate(schemas, start=1):
+        writer.append(replace(source_batch(inserts(number, 1), number), schemas=(schema,)))
     writer.close()
     return path
 
@@ -215,6 +219,23 @@ def test_convert_says_what_to_correct_when_it_cannot_begin(
     assert done.code in {2, 3}
     assert code in done.err
     assert names_in(cli.directory) == {feed.name}
+
+
+def test_convert_writes_typed_rows_by_the_chosen_version_when_one_is(tmp_path: Path) -> None:
+    older = replace(ITEMS, columns=ITEMS.columns[:1])
+    log, plain = tables(tmp_path / "items.hwlog", (older, ITEMS)), tmp_path / "plain.jsonl"
+    row = json.loads(RECORDS[0]) | {"after": {"id": 1}}
+    other = row | {"schema": "other"}
+    plain.write_text(json.dumps(row) + "\n" + json.dumps(other) + "\n")
+    names = ("headwater-json", "headwater-avro-typed")
+    target, framed = tmp_path / "typed.bin", {"write_framing": "length"}
+    for chosen, expected in (((), ITEMS), ((older.schema_id,), older)):
+        facts = run(plain, target, names, schemas=log, schema_ids=chosen, **framed)
+        assert (facts["records"], facts["bad"]) == (1, 1)  # nobody knows the other table
+        assert target.read_bytes()[4:12] == expected.schema_id.to_bytes(8, "big")
+    with pytest.raises(ConfigError) as caught:
+        run(plain, target, names, schemas=log, schema_ids=(1,))
+    assert caught.value.code == "schema-version-unknown"
 
 
 def test_convert_needs_no_more_memory_when_the_file_is_larger(cli: Cli) -> None:
