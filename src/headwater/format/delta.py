@@ -17,6 +17,8 @@ Delta = dict[str, Any]
 
 def diff(base: Any, value: Any) -> Delta | None:
     """What turns `base` into `value`; None where they are the same."""
+    if base is value:
+        return None
     if type(base) is not dict or type(value) is not dict:
         return None if same(base, value) else {"=": value}
     added: dict[str, Any] = {}

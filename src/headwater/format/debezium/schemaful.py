@@ -48,6 +48,7 @@ def unwrap(records: Iterable[bytes]) -> tuple[list[bytes], list[Said]]:
         except ValueError as exc:
             raise bad_record(index, f"not a change event with its schema: {exc}") from exc
         payloads.append(dumps(payload).encode())
-        delta = diff({"schema": envelope(payload), "payload": payload}, tree)
+        natural = {"schema": envelope(payload), "payload": payload}
+        delta = None if dumps(natural).encode() == record else diff(natural, tree)
         said.append({} if delta is None else {FAMILY: delta})
     return payloads, said
