@@ -126,6 +126,7 @@ def replay(events: Sequence[Event]) -> Rows:
         held = rows.setdefault(event.table, {})
         if event.op is Operation.TRUNCATE:
             held.clear()
+            gone = {each for each in gone if each[0] != event.table}
             continue
         old: Row = {}
         if event.before is not None:

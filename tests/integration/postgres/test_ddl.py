@@ -153,7 +153,7 @@ def test_ids_are_the_same_whether_the_old_shape_was_known_or_not(
     )
     both, after_first = _read(PostgresSource(config), resume, 3)
     second, _ = _read(PostgresSource(config), after_first, 2)
-    unaware = Place.decode(after_first).marking({}).encode()
+    unaware = Place.decode(after_first).knowing({}).encode()
     third, _ = _read(PostgresSource(config), unaware, 2)
     assert len(_changes_of_shape(both)) == 1
     assert [event.event_id for event in both[1:]] == [event.event_id for event in second]

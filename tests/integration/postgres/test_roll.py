@@ -82,9 +82,52 @@ def test_rows_are_read_again_when_their_table_was_left_out_for_a_while(
     log = MemoryLog()
     _captured(database, log)
     _captured(database, log, exclude=("t",))
-    database.sql("INSERT INTO t VALUES (2)")
+    database.sql("INSERT INTO t VALUES (2); DELETE FROM t WHERE id = 1")
     with capturing(database.config("postgres"), log) as capture:
-        assert _ids(capture, "t") == {1, 2}
+        assert _ids(capture, "t") == {2}
+
+
+_OTHERS_NAMES = {
+    "made anew": "DROP TABLE t; CREATE TABLE t (id int PRIMARY KEY, v text); "
+    "INSERT INTO t VALUES (7, 'x')",
+    "renamed": "ALTER TABLE t RENAME TO other_t; INSERT INTO other_t VALUES (8)",
+    "swapped": "INSERT INTO other VALUES (9); ALTER TABLE t RENAME TO u; "
+    "ALTER TABLE other RENAME TO t; ALTER TABLE u RENAME TO other",
+}
+
+
+@pytest.mark.parametrize("running", [True, False])
+@pytest.mark.parametrize("change", list(_OTHERS_NAMES))
+def test_name_holds_the_rows_of_the_table_that_has_it_when_another_had_it_before(
+    database: PostgresDatabase, change: str, running: bool
+) -> None:
+    log = MemoryLog()
+    config = database.config("postgres", **_QUICK)
+    with capturing(config, log) as capture:
+        capture.settle()
+        # A backlog under the old name, which comes before the rows of the new table.
+        database.sql("INSERT INTO t SELECT generate_series(20, 30)")
+        database.sql(_OTHERS_NAMES[change], user="postgres")
+        if running:
+            _until_equal(database, capture)
+    with capturing(config, log) as capture:
+        _until_equal(database, capture)
+        database.sql("INSERT INTO other SELECT 40")
+        _until_equal(database, capture)
+
+
+def _until_equal(database: PostgresDatabase, capture: Capture) -> None:
+    names = database.sql(
+        "SELECT relname::text FROM pg_class"
+        " WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace"
+    )
+    there = {
+        name: {key for (key,) in database.sql(f"SELECT id FROM {name}", user="postgres")}
+        for (name,) in names
+    }
+    deadline = time.monotonic() + PATIENCE_S
+    while (held := {name: _ids(capture, name) for name in there}) != there:
+        assert time.monotonic() < deadline, f"{held} is not {there}"
 
 
 def test_rows_are_read_when_their_table_comes_before_the_first_look(

@@ -175,11 +175,12 @@ class Backfill:
         if owed is None:
             return iter(())
         rows, unit = waiting.rows(), waiting.chunk.unit
-        after = waiting.chunk.after(owed.first, len(rows))
+        begun = replace(owed.first, anew=False)
+        after = waiting.chunk.after(begun, len(rows))
         keyed = bool(unit.captured.schema.primary_key)
         count = owed.first.rows_done + len(rows)
         if after is None and keyed and not owed.first.rescan:
-            after = replace(owed.first, rescan=True, rows_done=count)
+            after = replace(begun, rescan=True, rows_done=count)
         elif after is None:
             self._progress.done(unit, owed.first, count)
         failpoint("source.postgres.backfill_placed")

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.event import EventBatch, event_ids
+from headwater.event import EventBatch, Operation, event_ids
 from headwater.event.schema import EVENT_SCHEMA, TRANSACTION
 from headwater.source.postgres.decode.pgoutput import Rows
 from headwater.source.postgres.decode.transactions import Table
@@ -85,8 +85,6 @@ def snapshot_events(
     uid: str, captured: Captured, images: pa.Array, prefix: str, block: dict[str, Any], ts_ms: int
 ) -> EventBatch:
     """`read` events of row images; `prefix` and a row's number make its offset."""
-    from headwater.event import Operation
-
     numbers = pc.cast(pa.array(np.arange(len(images))), pa.string())
     offsets = pc.binary_join_element_wise(pa.scalar(prefix), numbers, ":")
     schema = captured.schema
@@ -106,6 +104,35 @@ def snapshot_events(
             "schema_id": captured.schema_id,
         }
     )
+
+
+def truncation(captured: Captured) -> EventBatch:
+    """All rows of the table are gone. Offset, time and transaction are given by the caller."""
+    table = captured.schema.table
+    return EventBatch.from_columns(
+        {
+            "op": [int(Operation.TRUNCATE)],
+            "source_name": SOURCE_NAME,
+            "table_schema": table.schema,
+            "table_name": table.name,
+            "primary_key": list(captured.schema.primary_key) or None,
+            "schema_id": captured.schema_id,
+        }
+    )
+
+
+def restart_events(uid: str, captured: Sequence[Captured], prefix: str, ts_ms: int) -> EventBatch:
+    """Tables that start over: all of their rows follow."""
+    offsets = [f"{prefix}:{each.schema.table}" for each in captured]
+    joined = EventBatch.concat([truncation(each) for each in captured])
+    times = pa.array([ts_ms] * len(captured), pa.int64())
+    columns = {
+        "offset": pa.array(offsets, pa.string()),
+        "event_id": event_ids(uid, offsets),
+        "ts_ms": times,
+        "source_ts_ms": times,
+    }
+    return EventBatch(with_columns(joined.records, columns))
 
 
 def _constant(text: str, count: int) -> pa.Array:

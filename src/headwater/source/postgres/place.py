@@ -19,8 +19,9 @@ class PendingTable:
     read; so a table that was read beside the stream ends with a second look at such rows
     (`rescan`). `filenode` tells a table that was rebuilt, whose pages mean nothing any more.
     Reading begins when no transaction before `after_xid` runs any more: the stream has its changes
-    only from then on. `command` asked for it, if anybody did. `failed` is the server's reason not
-    to read it.
+    only from then on. `anew`: another table was captured under its name, whose rows are to go
+    before the first of these comes. `command` asked for it, if anybody did. `failed` is the
+    server's reason not to read it.
     """
 
     oid: int
@@ -32,6 +33,7 @@ class PendingTable:
     filenode: int | None = None
     after_xid: int | None = None
     rescan: bool = False
+    anew: bool = False
     command: int | None = None
     rows_per_s: int | None = None
     failed: str | None = None
@@ -82,12 +84,24 @@ class SnapshotPlace:
 
 
 @dataclass(frozen=True, slots=True)
+class Known:
+    """What the log knows of a table: a mark of its shape, and a short hash of its name.
+
+    Without a name it is not captured: the stream has merely described it. Without a shape it is
+    captured no more, or gone.
+    """
+
+    shape: str = ""
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
     """Everything before `lsn` is in the log, in the history that `system` and `timeline` name.
 
     `decided` is True between the decision to use a slot and the first thing kept from it: a slot
     found then was made by us for nothing and is made anew. `accept`: without reading rows.
-    `shapes`: how tables were last described to the log, see `marks`.
+    `tables`: what the log knows of them, see `known`.
     `entry`: the newest entry of the publication that was there when a table was last taken up.
     `asked` is the last command that was taken.
     """
@@ -99,23 +113,35 @@ class Place:
     decided: bool = False
     accept: bool = False
     snapshot: SnapshotPlace | None = None
-    shapes: str | None = None
+    tables: str | None = None
     entry: int = 0
     asked: int | None = None
 
-    def marks(self) -> dict[int, str]:
-        """A mark of the shape that the log knows of each table, by the table's number.
+    def known(self) -> dict[int, Known]:
+        """What the log knows of each table, by the table's number.
 
-        It stands in every position, so it is one short text that is spelled out only when a shape
-        changes.
+        It stands in every position, so it is one short text that is spelled out only when a table
+        comes, goes or changes.
         """
-        pairs = (pair.split(":") for pair in (self.shapes or "").split())
-        return {int(oid, 16): mark for oid, mark in pairs}
+        parts = (part.split(":") for part in (self.tables or "").split())
+        return {int(oid, 16): Known(shape, name) for oid, shape, name in parts}
+
+    def knowing(self, tables: Mapping[int, Known]) -> Place:
+        """With the knowledge of these tables and no others."""
+        items = sorted(tables.items())
+        text = " ".join(f"{oid:x}:{known.shape}:{known.name}" for oid, known in items)
+        return replace(self, tables=text or None)
+
+    def marks(self) -> dict[int, str]:
+        """The marks of shapes alone."""
+        return {oid: known.shape for oid, known in self.known().items() if known.shape}
 
     def marking(self, marks: Mapping[int, str]) -> Place:
-        """With these marks and no others."""
-        text = " ".join(f"{oid:x}:{mark}" for oid, mark in sorted(marks.items()))
-        return replace(self, shapes=text or None)
+        """With other marks for some tables."""
+        tables = self.known()
+        for oid, shape in marks.items():
+            tables[oid] = replace(tables.get(oid, Known()), shape=shape)
+        return self.knowing(tables)
 
     def owing(self, tables: Sequence[PendingTable]) -> Place:
         """With the rows of more tables owed."""

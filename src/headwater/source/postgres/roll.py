@@ -14,12 +14,14 @@ import psycopg
 
 from headwater.errors import ConfigError, GapError
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.place import Place
+from headwater.source.postgres.place import Known, Place
 from headwater.source.postgres.server import publication
 from headwater.source.postgres.server.catalog import TableFacts, read_tables
-from headwater.source.postgres.shapes import mark_of, relation_of
+from headwater.source.postgres.shapes import mark_of, name_mark, relation_of
 
 _LOG = logging.getLogger("headwater.source.postgres")
+
+_REMEMBERED = 1_000
 
 
 class Roll:
@@ -34,8 +36,8 @@ class Roll:
 
     def check(self, tables: Collection[TableFacts], place: Place) -> None:
         """See that the server has sent all along what the log knows; else that is a gap (INV-9)."""
-        marks = place.marks()
-        known = [facts for facts in tables if facts.oid in marks]
+        named = {oid for oid, known in place.known().items() if known.shape and known.name}
+        known = [facts for facts in tables if facts.oid in named]
         found = publication.read_publication(self._connection, self._config.publication)
         unsent = publication.unsent(found, known, place.entry)
         if unsent:
@@ -87,13 +89,35 @@ class Roll:
         self.tables = tuple(facts for facts in tables if facts.oid in known)
         return tables
 
-    def marked(self, place: Place) -> Place:
-        """The place with a mark for every table on the roll, and for no other.
+    def unknown(self, place: Place) -> tuple[TableFacts, ...]:
+        """Tables of which the log does not have all rows under their name."""
+        known = place.known()
+        return tuple(
+            facts
+            for facts in self.tables
+            if known.get(facts.oid, Known()).name != name_mark(facts.table)
+            or not known[facts.oid].shape
+        )
 
-        A table that the log knows keeps its mark: the catalog may be ahead of the stream.
+    def marked(self, place: Place) -> Place:
+        """The place that knows every table on the roll.
+
+        The shape that the log knows stays: the catalog may be ahead of the stream. The name of a
+        table that is gone is kept until another one has it, which then begins anew.
         """
-        known = place.marks()
-        marks = {
-            facts.oid: known.get(facts.oid) or mark_of(relation_of(facts)) for facts in self.tables
+        known = place.known()
+        here = {
+            facts.oid: Known(
+                known.get(facts.oid, Known()).shape or mark_of(relation_of(facts)),
+                name_mark(facts.table),
+            )
+            for facts in self.tables
         }
-        return replace(place.marking(marks), entry=self._entry)
+        names = {each.name for each in here.values()}
+        gone = {
+            oid: Known(name=each.name)
+            for oid, each in sorted(known.items())
+            if oid not in here and each.name and each.name not in names
+        }
+        newest = dict(list(gone.items())[-_REMEMBERED:])
+        return replace(place.knowing(newest | here), entry=self._entry)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 import psycopg
 
 from headwater.contract import OnGap, SourceBatch
 from headwater.errors import ConfigError, GapError
-from headwater.event import EventBatch, event_ids
+from headwater.event import EventBatch
 from headwater.failpoint import failpoint
 from headwater.source.postgres.config import PostgresSourceConfig
-from headwater.source.postgres.events import with_columns
+from headwater.source.postgres.events import restart_events
 from headwater.source.postgres.place import PendingTable, Place
 from headwater.source.postgres.roll import Roll
 from headwater.source.postgres.server import slot
@@ -24,8 +24,7 @@ from headwater.source.postgres.server.facts import check_identity, check_server,
 from headwater.source.postgres.server.transport import Link, open_link
 from headwater.source.postgres.server.typecatalog import Types
 from headwater.source.postgres.server.watch import Watch
-from headwater.source.postgres.shapes import Shapes
-from headwater.source.postgres.stream import notices
+from headwater.source.postgres.shapes import Shapes, name_mark
 from headwater.source.postgres.stream.assemble import Assembler
 from headwater.source.postgres.stream.intake import Intake
 from headwater.source.postgres.stream.peek import PeekReceiver
@@ -106,15 +105,16 @@ class Session:
         """Go on, with the rows owed of tables that the log does not know: no stream has them."""
         if resume.decided:
             return Opening(resume)
-        known = resume.marks()
-        begin = self.taken_up(resume, [each for each in self.roll.tables if each.oid not in known])
+        begin = self.taken_up(resume)
         failpoint("source.postgres.tables_published")
         # Kept at once: a table that is no longer captured must not be taken for known later.
         return Opening(begin, () if begin == resume else (self.position_batch(begin),))
 
-    def taken_up(self, at: Place, tables: Sequence[TableFacts]) -> Place:
-        """The place where these tables are known, and all of their rows owed, as one."""
-        return self.roll.marked(at.owing(self._owed(tables)) if tables else at)
+    def taken_up(self, at: Place) -> Place:
+        """The place that knows every table, with all rows owed of those that it did not, as one."""
+        unknown = self.roll.unknown(at)
+        names = {known.name for known in at.known().values()}
+        return self.roll.marked(at.owing(self._owed(unknown, names)) if unknown else at)
 
     def _first(self, found: slot.SlotFacts | None) -> Opening:
         """Nothing is in the log: say which slot it will be, before the slot is made.
@@ -150,20 +150,8 @@ class Session:
         """The tables start over: what consumers hold of them is replaced by what follows."""
         captured = [self._shapes.of_table(facts) for facts in self.roll.tables]
         now_ms = time.time_ns() // 1_000_000
-        offsets = [f"restart:{now_ms:x}:{each.schema.table}" for each in captured]
-        joined = EventBatch.concat([notices.truncate(each) for each in captured])
-        columns = EventBatch.from_columns(
-            {
-                "offset": offsets,
-                "event_id": event_ids(self.uid, offsets),
-                "ts_ms": now_ms,
-                "source_ts_ms": now_ms,
-            }
-        )
-        names = ("offset", "event_id", "ts_ms", "source_ts_ms")
-        records = with_columns(joined.records, {name: columns.column(name) for name in names})
-        schemas = tuple(each.schema for each in captured)
-        return SourceBatch(EventBatch(records), begin.encode(), schemas)
+        events = restart_events(self.uid, captured, f"restart:{now_ms:x}", now_ms)
+        return SourceBatch(events, begin.encode(), tuple(each.schema for each in captured))
 
     def position_batch(self, at: Place) -> SourceBatch:
         """A batch that only moves the position."""
@@ -238,18 +226,26 @@ class Session:
         """Take up tables that came since, and owe their rows."""
         tables = self.roll.look()
         self.roll.check(tables, at)
-        fresh = self.roll.admit(tables)
-        if not fresh:
-            return at
-        failpoint("source.postgres.tables_published")
-        known = at.marks()  # of a table that everything is published of, the stream has all
-        return self.taken_up(at, [facts for facts in fresh if facts.oid not in known])
+        if self.roll.admit(tables):
+            failpoint("source.postgres.tables_published")
+        return self.taken_up(at)
 
-    def _owed(self, tables: Sequence[TableFacts]) -> tuple[PendingTable, ...]:
-        """Their rows, to be read when no transaction runs that may be missing in the stream."""
+    def _owed(
+        self, tables: Sequence[TableFacts], names: Collection[str] = ()
+    ) -> tuple[PendingTable, ...]:
+        """Their rows, to be read when no transaction runs that may be missing in the stream.
+
+        `names` are marks of names that the log has rows under.
+        """
         after_xid = self.beyond_running()
         return tuple(
-            PendingTable(oid, after_xid=after_xid) for facts in tables for oid in facts.leaves
+            PendingTable(
+                oid,
+                after_xid=after_xid,
+                anew=oid == facts.leaves[0] and name_mark(facts.table) in names,
+            )
+            for facts in tables
+            for oid in facts.leaves
         )
 
     def beyond_running(self) -> int | None:

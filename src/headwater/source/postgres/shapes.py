@@ -117,6 +117,11 @@ def mark_of(relation: Relation) -> str:
     return hashlib.blake2b(json.dumps(shape).encode(), digest_size=4).hexdigest()
 
 
+def name_mark(table: TableId) -> str:
+    """A mark of a table's name."""
+    return hashlib.blake2b(f"{table.schema}.{table.name}".encode(), digest_size=3).hexdigest()
+
+
 def _identity_key(relation: Relation) -> tuple[str, ...]:
     """The columns of a replica identity index; under FULL every column is marked, so none is."""
     if relation.identity == "f":

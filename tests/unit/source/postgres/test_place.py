@@ -4,7 +4,7 @@ import pytest
 
 from headwater.errors import DataError
 from headwater.event import Position
-from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
+from headwater.source.postgres.place import Known, PendingTable, Place, SnapshotPlace
 
 PLACE = Place(
     system="7",
@@ -31,11 +31,19 @@ def test_token_of_another_source_is_refused(token: dict[str, object]) -> None:
     assert caught.value.code == "position-invalid"
 
 
-def test_marks_of_shapes_read_back_and_replace_those_before() -> None:
-    marked = PLACE.marking({16_401: "0a1b2c3d", 7: "ffffffff"})
-    again = Place.decode(Position.decode(marked.encode().encode()))
+def test_knowledge_of_tables_reads_back_and_replaces_that_before() -> None:
+    tables = {7: Known("ffffffff", "abcdef"), 16_401: Known("0a1b2c3d"), 9: Known(name="123456")}
+    knowing = PLACE.knowing(tables)
+    again = Place.decode(Position.decode(knowing.encode().encode()))
+    assert again.known() == tables
     assert again.marks() == {7: "ffffffff", 16_401: "0a1b2c3d"}
-    assert again.marking({}) == PLACE
+    assert again.knowing({}) == PLACE
+
+
+def test_marking_a_shape_leaves_names_and_other_tables_alone() -> None:
+    place = PLACE.knowing({7: Known("old", "abcdef"), 9: Known("other", "123456")})
+    marked = place.marking({7: "new", 8: "first"}).known()
+    assert marked == {7: Known("new", "abcdef"), 8: Known("first"), 9: Known("other", "123456")}
 
 
 def test_snapshot_ends_when_its_last_table_is_done() -> None:

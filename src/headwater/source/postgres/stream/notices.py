@@ -1,4 +1,4 @@
-"""Events that are not about one row: a truncated table, and a table whose shape changed."""
+"""Events about a table whose shape changed."""
 
 from __future__ import annotations
 
@@ -10,21 +10,6 @@ from headwater.source.postgres.shapes import Captured
 
 CONTEXT_PREFIX = "headwater.context"
 DDL_PREFIX = "headwater.ddl"
-
-
-def truncate(captured: Captured) -> EventBatch:
-    """All rows of the table are gone. Offset, time and transaction are given by the caller."""
-    table = captured.schema.table
-    return EventBatch.from_columns(
-        {
-            "op": [int(Operation.TRUNCATE)],
-            "source_name": SOURCE_NAME,
-            "table_schema": table.schema,
-            "table_name": table.name,
-            "primary_key": list(captured.schema.primary_key) or None,
-            "schema_id": captured.schema_id,
-        }
-    )
 
 
 def schema_change(

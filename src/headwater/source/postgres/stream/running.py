@@ -101,7 +101,7 @@ class Stream:
         """The place after a transaction, which knows the shapes that came with it."""
         place, marks = self.place, self._marks
         if marks:
-            place, self._marks = place.marking(place.marks() | marks), {}
+            place, self._marks = place.marking(marks), {}
         return replace(place, lsn=max(place.lsn, lsn))
 
     def _position_alone(self) -> SourceBatch | None:

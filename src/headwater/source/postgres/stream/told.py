@@ -18,6 +18,7 @@ from headwater.source.postgres.decode.pgoutput import (
     RelationSeen,
     Truncate,
 )
+from headwater.source.postgres.events import truncation
 from headwater.source.postgres.shapes import Shapes, mark_of
 from headwater.source.postgres.stream import notices
 
@@ -60,7 +61,7 @@ class Told:
             match control:
                 case Truncate(message=message, relations=relations):
                     for relation in relations:
-                        yield Notice(message, notices.truncate(self._shapes.captured(relation)))
+                        yield Notice(message, truncation(self._shapes.captured(relation)))
                 case RelationSeen(message=message, relation=relation):
                     yield from self._described(message, relation)
                 case LogicalMessage(message=message, prefix=notices.DDL_PREFIX, content=content):

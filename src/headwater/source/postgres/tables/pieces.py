@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from headwater.contract import Phase, SnapshotProgress, SourceBatch
 from headwater.event import EventBatch
-from headwater.source.postgres.events import snapshot_events
+from headwater.source.postgres.events import restart_events, snapshot_events
 from headwater.source.postgres.place import PendingTable, Place
 from headwater.source.postgres.tables.chunk import Unit
 
@@ -39,6 +39,9 @@ def chunk_batches(
     prefix = f"{snapshot.snapshot_id}:{unit.oid}:{snapshot.chunk_index}"
     now_ms = time.time_ns() // 1_000_000
     events = snapshot_events(uid, unit.captured, images, prefix, block, now_ms)
+    if snapshot.first.anew:
+        gone = restart_events(uid, [unit.captured], prefix, now_ms)
+        events = EventBatch.concat([gone, events])
     progress = SnapshotProgress(
         table=str(unit.captured.schema.table),
         rows_done=snapshot.first.rows_done + len(images),
