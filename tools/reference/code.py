@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from pathlib import Path
 
 from tools.reference.markdown import table
 from tools.reference.places import SOURCE
@@ -113,9 +114,13 @@ def python_api() -> Iterator[str]:
         for name in re.findall(r"^class (\w+Conformance)", path.read_text(), re.MULTILINE):
             yield from ("", f"::: headwater.testing.conformance.{path.stem}.{name}")
             yield from ("    options:", "      show_root_full_path: true", "      members: false")
-    for path in sorted((SOURCE / "testing").glob("[a-z]*.py")):
-        yield from ("", f"::: headwater.testing.{path.stem}")
+    for name in (*_modules(SOURCE / "testing"), "replay"):
+        yield from ("", f"::: headwater.testing.{name}")
         yield from ("    options:", "      show_root_full_path: true")
+
+
+def _modules(room: Path) -> list[str]:
+    return sorted(path.stem for path in room.glob("[a-z]*.py"))
 
 
 def _first(kind: type) -> str:
