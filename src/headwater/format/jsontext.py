@@ -84,12 +84,17 @@ def loads(text: str) -> Any:
 
 def loads_object(record: bytes) -> dict[str, Any]:
     """The members of a record that must be a JSON object in UTF-8. ValueError if it is none."""
-    if len(record) > MAX_RECORD_BYTES:
-        raise ValueError(f"{len(record)} bytes are more than {MAX_RECORD_BYTES}")
+    check_size(record)
     value = loads(str(record, "utf-8"))
     if type(value) is not dict:
         raise ValueError("not a JSON object")
     return value
+
+
+def check_size(record: bytes) -> None:
+    """ValueError for a record that no format reads: it would be many times larger as values."""
+    if len(record) > MAX_RECORD_BYTES:
+        raise ValueError(f"{len(record)} bytes are more than {MAX_RECORD_BYTES}")
 
 
 def loads_all(texts: Sequence[str]) -> list[Any]:

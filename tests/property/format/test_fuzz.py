@@ -9,6 +9,7 @@ from functools import cache
 from typing import Any
 
 import pytest
+from google.protobuf.internal.encoder import _VarintBytes  # type: ignore[attr-defined]
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -85,6 +86,24 @@ def test_decode_survives_a_record_that_is_cut_or_damaged(name: str, draw: st.Dat
     survive(name, record[:place] + patch + record[place + len(patch) :])
 
 
+def struct_bomb(depth: int) -> bytes:
+    """An OpenCDC message whose row is a list in a list in a list."""
+    value = b""
+    for tag in (b"\x0a", b"\x32") * depth:  # the list's item, the value's list
+        value = delimited(tag, value)
+    entry = delimited(b"\x0a", delimited(b"\x0a", b"a") + delimited(b"\x12", value))
+    return delimited(b"\x2a", delimited(b"\x12", delimited(b"\x12", entry)))
+
+
+def delimited(tag: bytes, value: bytes) -> bytes:
+    return tag + _VarintBytes(len(value)) + value
+
+
+DEEP_STRUCT = struct_bomb(5_000)
+# A datum without images up to its key, which says that it has 2 ** 62 names.
+MANY_NAMES = b"\x00\x00\x00\x02s\x021\x00\x00\x00\x02t" + _VarintBytes(2**63) + b"\x00" * 1_000
+
+
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize(
     "bomb",
@@ -92,11 +111,26 @@ def test_decode_survives_a_record_that_is_cut_or_damaged(name: str, draw: st.Dat
         b"[" * 200_000,
         b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
         b'{"version":' + b"9" * 100_000 + b"}",
+        b'{"a":"' + b"\\u0000" * 200_000,
         b"\x0a\xff\xff\xff\xff\x7f",
+        b"\x0b" * 200_000,
+        DEEP_STRUCT,
         b"\x02\xfe\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+        MANY_NAMES,
         zlib.compress(b"0" * 10_000_000),
     ],
-    ids=["brackets", "nesting", "digits", "proto-length", "avro-length", "zlib"],
+    ids=[
+        "brackets",
+        "nesting",
+        "digits",
+        "escapes",
+        "proto-length",
+        "proto-groups",
+        "proto-structs",
+        "avro-length",
+        "avro-names",
+        "zlib",
+    ],
 )
 def test_decode_refuses_a_bomb(name: str, bomb: bytes) -> None:
     with pytest.raises(DataError) as caught:
@@ -104,7 +138,7 @@ def test_decode_refuses_a_bomb(name: str, bomb: bytes) -> None:
     assert caught.value.code == "format-bad-record"
 
 
-@pytest.mark.parametrize("name", ["opencdc", "opencdc-protobuf", "cdc-format", "debezium"])
+@pytest.mark.parametrize("name", NAMES)
 def test_decode_refuses_a_record_that_is_too_large(name: str) -> None:
     with pytest.raises(DataError, match="more than"):
         formats.decode([b" " * (MAX_RECORD_BYTES + 1)], name)

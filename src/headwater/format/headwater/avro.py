@@ -34,6 +34,7 @@ from headwater.format.headwater.avro_schema import EVENT, EVENT_12, EXTRA
 from headwater.format.headwater.avro_writer import datums
 from headwater.format.headwater.image import images_of, read_image
 from headwater.format.headwater.key import avro_keys
+from headwater.format.jsontext import check_size
 from headwater.format.library import missing_extra
 from headwater.format.stash import checked_text, put_extra
 
@@ -136,6 +137,7 @@ class AvroFormat:
     def _read(self, index: int, record: bytes) -> tuple[dict[str, Any], str | None]:
         stream = BytesIO(record)
         try:
+            check_size(record)
             datum: dict[str, Any] = fastavro.schemaless_reader(stream, self._writer, self._reader)
             datum["before"] = read_image(datum["before"])
             datum["after"] = read_image(datum["after"])

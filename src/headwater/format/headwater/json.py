@@ -22,7 +22,7 @@ from headwater.format.columns import bad_record, check_ranges
 from headwater.format.headwater.image import images_of
 from headwater.format.headwater.json_reader import AFTER, BEFORE, split, to_columns
 from headwater.format.headwater.key import json_keys
-from headwater.format.jsontext import loads_object
+from headwater.format.jsontext import check_size, loads_object
 from headwater.format.stash import Site, dress, with_extra
 from headwater.format.text import (
     boolean,
@@ -90,6 +90,7 @@ class JsonFormat:
         records = list(records)
         for index, record in enumerate(records):
             try:
+                check_size(record)
                 before, after, row = split(str(record, "utf-8"))
                 said.append(SITE.take(row))
             except ValueError as exc:

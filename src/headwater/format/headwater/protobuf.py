@@ -24,6 +24,7 @@ from headwater.format.columns import (
 from headwater.format.headwater.image import images_of, read_image
 from headwater.format.headwater.key import protobuf_keys
 from headwater.format.headwater.protobuf_writer import events
+from headwater.format.jsontext import check_size
 from headwater.format.library import missing_extra
 from headwater.format.stash import checked_text, put_extra
 
@@ -75,6 +76,7 @@ class ProtobufFormat:
         befores, afters, extras, messages = [], [], [], []
         for index, record in enumerate(records):
             try:
+                check_size(record)
                 message = Event.FromString(record)
                 befores.append(_image(message, "before"))
                 afters.append(_image(message, "after"))

@@ -17,7 +17,7 @@ from headwater.errors import MachineError
 from headwater.event import EventBatch
 from headwater.format.columns import bad_record, unwritable
 from headwater.format.delta import diff, is_delta, patch
-from headwater.format.jsontext import MAX_RECORD_BYTES, dumps, loads, loads_object
+from headwater.format.jsontext import check_size, dumps, loads, loads_object
 from headwater.format.library import missing_extra
 from headwater.format.opencdc.json import OpenCdcFormat
 from headwater.format.opencdc.metadata import Labels
@@ -91,8 +91,7 @@ def _write(index: int, record: bytes, *, told: bool) -> bytes:
 
 
 def _read(record: bytes) -> Tree:
-    if len(record) > MAX_RECORD_BYTES:
-        raise ValueError(f"{len(record)} bytes are more than {MAX_RECORD_BYTES}")
+    check_size(record)
     message = Record.FromString(record)
     residue = loads(message.metadata.pop(JSON)) if JSON in message.metadata else {}
     tree = _tree(message)
