@@ -96,7 +96,7 @@ def struct_bomb(depth: int) -> bytes:
 
 
 def delimited(tag: bytes, value: bytes) -> bytes:
-    return tag + _VarintBytes(len(value)) + value
+    return b"".join((tag, _VarintBytes(len(value)), value))
 
 
 DEEP_STRUCT = struct_bomb(5_000)
