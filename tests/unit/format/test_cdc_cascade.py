@@ -113,7 +113,9 @@ def test_row_follows_when_its_reference_was_set_to_null() -> None:
 def test_row_follows_nobody_when_its_reference_is_null_or_was_not_sent() -> None:
     null = removed(POST, {"id": 1, "user_id": None})
     unsent = removed(POST, {"id": 2})
-    assert all(not listed for _, _, listed in cascades([removed(USER, ACCOUNT), null, unsent]))
+    nobody = removed(USER, ACCOUNT | {"id": None})
+    rows = [removed(USER, ACCOUNT), nobody, null, unsent]
+    assert all(not listed for _, _, listed in cascades(rows))
 
 
 def test_row_follows_when_the_key_has_several_columns() -> None:

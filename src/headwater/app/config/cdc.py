@@ -75,7 +75,9 @@ class CdcSettings(Selection):
     max_transaction_bytes: Annotated[Size, Field(description="The same, by their rows' text")] = (
         Size(64 << 20)
     )
-    tables: tuple[EntitySettings, ...] = ()
+    tables: Annotated[
+        tuple[EntitySettings, ...], Field(description="What tables are, beyond their names")
+    ] = ()
 
     @model_validator(mode="after")
     def _consistent(self) -> CdcSettings:
