@@ -126,7 +126,7 @@ def _checked(file: Path) -> dict[str, Any]:
         content = json.loads(data)
     except OSError as exc:
         raise MachineError("file-unreadable", str(exc.strerror), where=str(file)) from exc
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise _invalid(file, f"it is not JSON: {exc}") from exc
     if type(content) is not dict or any(name not in content for name in _MEMBERS):
         raise _invalid(file, f"it lacks one of {', '.join(_MEMBERS)}")

@@ -78,7 +78,7 @@ def convert(
             write_format=write_format,
             source=None if source == "-" else Path(source),
             target=None if target == "-" else Path(target),
-            aside=bad or Path(f"{source if target == '-' else target}.bad.jsonl"),
+            aside=bad or _beside(source, target),
             read_framing=in_framing,
             write_framing=out_framing,
             max_record_bytes=size(max_record) or 0,
@@ -95,6 +95,11 @@ def _leave_stdout_to_the_records(out: Report) -> None:
     if out.as_json:
         raise typer.BadParameter("--json prints to stdout: give OUT a file name")
     out.stream = sys.stderr
+
+
+def _beside(source: str, target: str) -> Path:
+    named = [name for name in (target, source) if name != "-"]
+    return Path(f"{named[0] if named else 'convert'}.bad.jsonl")
 
 
 def _length(path: Path | None) -> int | None:

@@ -20,7 +20,7 @@ from headwater.event import TableSchema
 from headwater.format.jsontext import canonical, loads
 from headwater.log import SqliteLog
 from headwater.testing.builders import IDENTITY, ITEMS, inserts, source_batch
-from tests.integration.cli.conftest import Cli
+from tests.integration.cli.conftest import Cli, eventually
 
 RECORDS = [bytes(record) for record in formats.encode(inserts(1, 30, tx_id=1), "headwater-json")]
 
@@ -153,6 +153,26 @@ def test_convert_leaves_the_old_file_when_it_fails_half_way(cli: Cli, feed: Path
     assert cli("convert", *words).code == 1
     assert target.read_text() == "old"
     assert names_in(cli.directory) == {feed.name, target.name}
+
+
+def test_convert_leaves_the_old_file_when_it_is_killed(cli: Cli) -> None:
+    target = cli.directory / "out.jsonl"
+    target.write_text("old")
+    words = ("convert", "-", target.name, "--from", "headwater-json", "--to", "opencdc")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "headwater", *words], cwd=cli.directory, stdin=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    process.stdin.writelines(record + b"\n" for record in RECORDS * 200)
+    process.stdin.flush()
+    eventually(lambda: any(path.stat().st_size > 1000 for path in _drafts(cli.directory)))
+    process.kill()
+    process.communicate()
+    assert target.read_text() == "old"
+
+
+def _drafts(directory: Path) -> list[Path]:
+    return [path for path in directory.iterdir() if path.name.startswith(".out.jsonl.")]
 
 
 def test_convert_counts_a_cut_tail_as_bad_when_protobuf_ends_in_a_record(

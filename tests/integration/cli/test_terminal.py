@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pty
+import re
 import sqlite3
 import subprocess
 import sys
@@ -108,3 +110,16 @@ def test_doctor_fits_when_a_pipeline_is_checked_on_a_terminal(tmp_path: Path) ->
     with sqlite3.connect(tmp_path / "shop.db") as db:
         names = [row[0] for row in db.execute("SELECT name FROM sqlite_master")]
     assert not any(name.startswith("_headwater") for name in names), "looking changes nothing"
+
+
+def test_convert_shows_how_far_it_is_when_on_a_terminal(tmp_path: Path) -> None:
+    record = json.dumps(
+        {"op": "insert", "source": {"source_name": "s", "offset": "1", "timestamp": 1}, "ts": 1}
+        | {"before": None, "after": {"id": 1}, "schema": None, "table": "t", "primary_key": ["id"]}
+        | {"snapshot": None, "transaction": None, "envelope_version": 1}
+    )
+    (tmp_path / "in.jsonl").write_text(f"{record}\n" * 20_000)
+    words = ("convert", "in.jsonl", "out.avro", "--from", "headwater-json", "--to")
+    seen = on_terminal(tmp_path, *words, "headwater-avro")
+    assert re.search(r"[\d.]+/[\d.]+ MB", seen), "bytes done of all"
+    assert "20,000 records from headwater-json to headwater-avro" in seen

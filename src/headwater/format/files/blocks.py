@@ -67,7 +67,7 @@ def read_header(window: Window) -> Header:
             codec=said.get("avro.codec", b"null").decode(),
             sync=window.take(_SYNC_BYTES),
         )
-    except (DataError, KeyError, ValueError) as exc:
+    except (DataError, KeyError, ValueError, RecursionError) as exc:
         raise _no_file("its header cannot be read") from exc
     if len(header.sync) < _SYNC_BYTES:
         raise _no_file("it ends inside the header")

@@ -125,6 +125,8 @@ class _Splitter:
         self._has_extra = has_extra
 
     def __call__(self, data: bytes, count: int) -> Iterator[bytes]:
+        if count > len(data):  # a datum of the envelope has a byte at least
+            raise DataError("avro-block", f"{count:,} datums cannot stand in {len(data):,} bytes")
         stream = BytesIO(data)
         for _ in range(count):
             start = stream.tell()

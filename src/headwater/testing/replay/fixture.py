@@ -130,7 +130,7 @@ class _Node:
 def _json(name: str, path: str, data: bytes | str) -> Any:
     try:
         return json.loads(data, parse_constant=_refuse_constant)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         fix = "check the file with: python -m json.tool FILE"
         raise _fault(name, path, f"is not JSON: {exc}", fix) from exc
 

@@ -54,7 +54,7 @@ def _read(path: Path) -> list[Any]:
             where=str(path),
             hint="write it with: headwater testkit replay FIXTURE --golden FILE --update",
         ) from exc
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise ConfigError("golden-invalid", f"it is not JSON: {exc}", where=str(path)) from exc
     if type(events) is not list:
         raise ConfigError("golden-invalid", "it is no JSON list", where=str(path))
