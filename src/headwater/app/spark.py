@@ -6,17 +6,19 @@ the package installed on the cluster Spark also finds it by itself through `pysp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
+from headwater.app.format_recipe import FormatRecipe
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
+from headwater.spark import formats
 from headwater.spark.mirror import Apply, Mirror
 from headwater.spark.parquet import AppendLog
 from headwater.spark.query import RunningStream, StreamPlan, start
@@ -28,6 +30,43 @@ TableFormat = Literal["delta", "parquet"]
 def register(session: SparkSession) -> None:
     """Make `format("headwater")` known to the session."""
     session.dataSource.register(HeadwaterDataSource)
+
+
+def encode(
+    events: DataFrame,
+    name: str,
+    *,
+    log: Path | str | None = None,
+    registry: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """The records of events as `format("headwater")` reads them: `key`, `value` and `headers`.
+
+    - `name`: a format's name, such as `opencdc`.
+    - `log`: the log that knows the tables, for typed rows; every executor must reach it.
+    - `registry`: the settings of a schema registry, as in a configuration file.
+    """
+    return formats.encode(events, _recipe(name, log, registry))
+
+
+def decode(
+    records: DataFrame,
+    name: str,
+    *,
+    log: Path | str | None = None,
+    registry: Mapping[str, str] | None = None,
+) -> DataFrame:
+    """The events of records in a column `value`, with `key` and `headers` where they are there."""
+    return formats.decode(records, _recipe(name, log, registry))
+
+
+def _recipe(name: str, log: Path | str | None, registry: Mapping[str, str] | None) -> FormatRecipe:
+    recipe = FormatRecipe(
+        name,
+        None if log is None else str(Path(log).resolve()),
+        None if registry is None else tuple(registry.items()),
+    )
+    with recipe.open():  # a wrong name or setting is told here, and not by a task that failed
+        return recipe
 
 
 @dataclass(frozen=True, slots=True)

@@ -50,6 +50,7 @@ class Message:
     headers: tuple[tuple[str, bytes], ...] = ()
 
 
+@runtime_checkable
 class MessageFormat(Format, Protocol):
     """A format that says what belongs beside a record: its key, headers, tombstones."""
 
