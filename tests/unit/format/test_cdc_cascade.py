@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from headwater import formats
+from headwater.contract import Transform
 from headwater.event import Event, EventBatch, ForeignKey, Operation, TableId, TableSchema
 from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.json import FAMILY, SITE, CdcFormat, Granularity
+from headwater.format.cdcformat.selection import KeepEntities, KeepOperations
 from headwater.format.cdcformat.told import tear
 from headwater.format.stash import dress
 from tests.unit.format.cdc_tables import (
@@ -166,6 +168,21 @@ def test_row_keeps_its_event_when_it_has_no_id_to_be_listed_by() -> None:
 def test_batch_is_the_same_when_there_is_nothing_to_tell() -> None:
     lonely = batch([added(ORGANIZATION, {"id": 1, "member_count": 0})], GONE[:1])
     assert Cascade(history=HISTORY)(lonely) is lonely
+
+
+@pytest.mark.parametrize(
+    "transform",
+    [
+        Cascade(history=HISTORY),
+        Cascade(history=HISTORY, granularity="atomic"),
+        KeepEntities(drop=("User",)),
+        KeepOperations(drop=("CREATE",)),
+        tear,
+    ],
+)
+def test_nothing_stays_nothing_when_everything_was_left_out(transform: Transform) -> None:
+    assert len(transform(EventBatch.concat([]))) == 0
+    assert list(CdcFormat().encode(transform(EventBatch.concat([])))) == []
 
 
 @pytest.mark.parametrize("granularity", ["row", "atomic"])

@@ -17,7 +17,7 @@ from headwater.event import EventBatch, Operation
 from headwater.format.cdcformat.body import invalidations
 from headwater.format.cdcformat.derive import Derived, derive
 from headwater.format.cdcformat.entities import EntityMap
-from headwater.format.cdcformat.families import Families, families, transactions
+from headwater.format.cdcformat.families import Families, families, may_relate, transactions
 from headwater.format.cdcformat.groups import Assembly
 from headwater.format.cdcformat.json import Granularity
 from headwater.format.cdcformat.members import Flags, Places
@@ -49,6 +49,8 @@ class Cascade:
         if not len(several):
             return batch
         part = EventBatch(batch.records.take(pa.array(several)))
+        if not may_relate(part, self.history):
+            return batch
         derived = derive(part, self.entities)
         found = families(part, numbers[several], derived, self.history)
         entries = _Entries.of(part, derived, found)
@@ -68,7 +70,7 @@ class Cascade:
 
 def _several(numbers: Places) -> Places:
     """The events whose transaction has others."""
-    counts = np.bincount(numbers + 1)
+    counts = np.bincount(numbers + 1, minlength=1)
     counts[0] = 0
     return np.flatnonzero(counts[numbers + 1] > 1)
 

@@ -49,6 +49,13 @@ def transactions(batch: EventBatch) -> Places:
     return np.where(mutates.to_numpy(zero_copy_only=False), np.cumsum(begins), -1)
 
 
+def may_relate(batch: EventBatch, history: SchemaHistory) -> bool:
+    """Whether a table of these events refers to another of them: most batches need no more."""
+    names = batch.column("table_name").unique()
+    keys = (key for _, key in _foreign_keys(batch, history))
+    return any(pc.index(names, key.references.name).as_py() >= 0 for key in keys)
+
+
 def families(
     batch: EventBatch, numbers: Places, derived: Derived, history: SchemaHistory
 ) -> Families:
