@@ -142,6 +142,25 @@ class PostgresServers:
         server.start()
         return server
 
+    def standby(self, primary: PostgresServer) -> PostgresServer:
+        """A running hot standby of a server, which is restarted for it."""
+        standby = PostgresServer(primary.binaries, _directory("hw-pg-"))
+        self._made.append(standby)
+        primary.sql("SELECT pg_create_physical_replication_slot('standby')")
+        primary.stop()
+        run(["cp", "-a", str(primary.data), str(standby.data)])
+        primary.start()
+        standby.configure(
+            {
+                "primary_conninfo": primary.dsn("postgres"),
+                "primary_slot_name": "standby",
+                "hot_standby_feedback": "on",
+            }
+        )
+        (standby.data / "standby.signal").touch()
+        standby.start()
+        return standby
+
     def database(self, server: PostgresServer) -> PostgresDatabase:
         """A new database on a server."""
         name = f"shop_{next(self._numbers)}"

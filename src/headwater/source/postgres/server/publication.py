@@ -22,6 +22,8 @@ from headwater.source.postgres.server.connect import translated
 
 _OPTIONS = "publish = 'insert, update, delete, truncate', publish_via_partition_root = true"
 _COLUMN_LISTS_SINCE = 150000
+# On a standby nothing can be changed: its primary has to.
+_REFUSALS = (errors.InsufficientPrivilege, errors.DuplicateObject, errors.ReadOnlySqlTransaction)
 
 _PUBLICATION = """
 SELECT puballtables, pubinsert AND pubupdate AND pubdelete AND pubtruncate AND pubviaroot
@@ -171,7 +173,7 @@ def _run(
             with connection.transaction():
                 for statement in statements:
                     connection.execute(statement.encode())
-        except (errors.InsufficientPrivilege, errors.DuplicateObject) as exc:
+        except _REFUSALS as exc:
             raise _forbidden(config, script, str(exc.diag.message_primary)) from exc
 
 
