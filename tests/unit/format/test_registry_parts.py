@@ -41,7 +41,9 @@ def test_frame_is_a_zero_and_the_id_big_endian() -> None:
     assert split(b"\x00\x00\x00\x01\x02rest") == (258, b"rest")
 
 
-@pytest.mark.parametrize("record", [b"", b"\x00\x00\x00\x01", b"\x01\x00\x00\x00\x01x"])
+@pytest.mark.parametrize(
+    "record", [b"", b"\x00\x00\x00\x01", b"\x01\x00\x00\x00\x01x", b"\x00\xff\xff\xff\xffx"]
+)
 def test_frame_is_refused_when_it_is_cut_or_another_one(record: bytes) -> None:
     with pytest.raises(ValueError, match="no frame"):
         split(record)

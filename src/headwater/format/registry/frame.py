@@ -23,7 +23,10 @@ def split(record: bytes) -> tuple[int, bytes]:
     """The schema's id, and what follows it. ValueError if there is no frame."""
     if len(record) < _HEAD_BYTES or record[:1] != _MAGIC:
         raise ValueError("no frame of a schema registry: a zero byte and four bytes of id")
-    return int.from_bytes(record[1:_HEAD_BYTES], "big"), record[_HEAD_BYTES:]
+    schema_id = int.from_bytes(record[1:_HEAD_BYTES], "big", signed=True)
+    if schema_id < 0:  # registries count in signed numbers
+        raise ValueError(f"no frame of a schema registry: the id {schema_id}")
+    return schema_id, record[_HEAD_BYTES:]
 
 
 def path_bytes(path: Sequence[int]) -> bytes:
