@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -151,6 +152,31 @@ def test_columns_tell_what_each_event_tells_when_rows_are_nearly_the_same(
 @given(st.lists(strategies.events(ROWS), min_size=1, max_size=8))
 def test_columns_tell_what_each_event_tells_when_events_are_any(events: list[Event]) -> None:
     check(events)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "changed"),
+    [
+        (r'{"a":"\u00e9"}', '{"a":"é"}', []),
+        (r'{"a":"\/"}', '{"a":"/"}', []),
+        (r'{"a":"\u00e9"}', '{"a":"e"}', ["a"]),
+        ('{"a":[1,{"x":1,"y":2}]}', '{"a":[1,{"y":2,"x":1}]}', []),
+        ('{"a":1.0}', '{"a":1.00}', ["a"]),
+        ('{"\\u0061":1}', '{"a":1}', []),
+        ('{"a":1,"a":2}', '{"a":2}', []),
+    ],
+)
+def test_field_is_touched_when_its_value_is_another_and_not_when_its_text_is(
+    before: str, after: str, changed: list[str]
+) -> None:
+    columns = {
+        "op": [int(Operation.UPDATE)],
+        "before": [before],
+        "after": [after],
+        "table_name": "t",
+    }
+    found = derive(EventBatch.from_columns(columns), EntityMap())
+    assert json.loads(found.changes.fields[0].as_py()) == changed
 
 
 @given(st.lists(near_events(), min_size=1, max_size=6), st.sampled_from([None, 1, "\t"]))

@@ -117,19 +117,18 @@ class _Pair:
         members = self.images.members
         differ = np.flatnonzero(~alike)
         begins = members.text[members.value_start[one[differ]]]
-        nested = (begins == ord("{")) | (begins == ord("["))
-        escaped = begins == ord('"') if members.has_escapes else np.zeros(len(differ), np.bool_)
-        for pair in differ[nested | escaped]:
+        odd = (begins == ord("{")) | (begins == ord("["))
+        odd |= members.escaped(one[differ]) | members.escaped(other[differ])
+        for pair in differ[odd]:
             old, new = members.value(one[pair]), members.value(other[pair])
             alike[pair] = same(loads(str(old, "utf-8")), loads(str(new, "utf-8")))
 
     def fields(self, touched: Flags) -> pa.Array:
         """The lists of names; few lists serve many events."""
-        packed = np.packbits(touched, axis=1)
-        width = np.dtype((np.void, max(packed.shape[1], 1)))
-        if not packed.shape[1]:
+        if not self.names:
             return pa.repeat(_NOTHING, len(touched))
-        rows = np.ascontiguousarray(packed).view(width).ravel()
+        packed = np.ascontiguousarray(np.packbits(touched, axis=1))
+        rows = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
         _, first, codes = np.unique(rows, return_index=True, return_inverse=True)
         lists = [dumps([self.names[at] for at in np.flatnonzero(touched[row])]) for row in first]
         return pc.take(pa.array(lists, TEXT), pa.array(codes))

@@ -54,10 +54,14 @@ class Members:
         starts = self.value_start[members]
         return _cut(self.text, starts, np.where(members < 0, 0, self.value_end[members] - starts))
 
-    @property
-    def has_escapes(self) -> bool:
-        """Whether a backslash stands anywhere."""
-        return bool((self.text == _BACKSLASH).any())
+    def escaped(self, members: Places) -> Flags:
+        """Whether a backslash stands in the value of each of these members."""
+        slashes = np.flatnonzero(self.text == _BACKSLASH)
+        first, last = (
+            np.searchsorted(slashes, side[members]) for side in (self.value_start, self.value_end)
+        )
+        found: Flags = first < last
+        return found
 
     def same_names(self, one: Places, other: Places) -> Flags:
         """For each pair of members, whether their names are written alike."""
