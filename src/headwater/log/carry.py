@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater.errors import GapError, StateError
+from headwater.errors import ConfigError, GapError, StateError
 from headwater.log.connection import add_missing, connect, create, transaction, translated
 from headwater.log.lease import Lease
 
@@ -140,7 +140,7 @@ def _refuse_used(db: sqlite3.Connection, path: Path, places: Carried) -> None:
         )
     owner = db.execute("SELECT value FROM meta WHERE key = 'source'").fetchone()
     if owner is not None and owner[0] != places.source:
-        raise StateError(
+        raise ConfigError(
             "log-other-source",
             f"the log belongs to source {owner[0]}, not to {places.source}",
             where=str(path),

@@ -180,7 +180,7 @@ def test_import_refuses_when_the_log_belongs_to_another_source(cli: Cli, file: P
 
     SqliteLog(cli.directory / "other.hwlog").writer(SourceIdentity("scripted", "x")).close()
     done = cli("checkpoint", "import", file.name, "other.hwlog")
-    assert done.code == 1
+    assert done.code == 2
     assert "log-other-source" in done.err
 
 

@@ -17,7 +17,7 @@ from headwater.event import Event, EventBatch, Operation, Origin
 from headwater.format._generated import event_pb2
 from headwater.format.files import blocks
 from headwater.format.files.carrier import Broken, Carrier, Framed, Piece
-from headwater.format.files.container import CONTAINED, Container
+from headwater.format.files.container import CONTAINED, ContainedAvro, Container
 from headwater.format.files.lines import Lines
 from headwater.format.files.prefixed import Prefix, Prefixed
 from headwater.format.headwater.avro_schema import EVENT, EVENT_12
@@ -162,6 +162,8 @@ def test_container_keeps_what_other_formats_said_when_read_again() -> None:
     assert said.column("extra").null_count == 0
     (again,) = events(carrier, written(carrier, said))
     assert again == next(iter(said))
+    form = ContainedAvro()
+    assert list(form.decode(form.encode(said))) == [again]
 
 
 def _ends(data: bytes) -> list[int]:

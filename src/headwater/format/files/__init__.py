@@ -4,7 +4,7 @@
 - `lines`: one JSON record on each line.
 - `prefixed`: each record behind its length, as Protobuf's tools and our file sinks write them.
 - `container`: Avro object container files, which bring their schema. `blocks` are their parts.
-- `window`: bytes of a stream, with a look ahead.
+- `window`: bytes of a stream, with a look ahead. `varint`: numbers of variable length.
 
 Reading holds one record, or one Avro block, at a time. What cannot be read is given as a `Broken`
 with its place, and reading goes on behind it where the file lets that be found.
