@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from headwater.app.config import CdcSettings, CompiledCdc, EntitySettings, load_compiled
+from headwater.app.database import TableFacts
 from headwater.app.suggest import closest
 from headwater.contract import LogReader, Transform
 from headwater.errors import ConfigError
-from headwater.event import TableId
 from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.entities import Entity, EntityMap, type_name
 from headwater.format.cdcformat.json import CdcFormat
@@ -20,6 +20,7 @@ from headwater.runtime import TransactionLimits, WholeTransactions
 from headwater.transform import Chain
 
 FORMAT = "cdc-format"
+_COLUMNS = {"id", "identifier", "tenant", "version", "soft_delete"}
 _WITHOUT_EFFECT = {
     "storage": "the source decides how changes are captured",
     "retention_days": "log.retention.max_age decides how long events stay",
@@ -85,13 +86,12 @@ class CdcPlan:
             entities=self.entities, keep=self._said("entities"), drop=self._said("exclude_entities")
         )
 
-    def require_known(self, tables: Iterable[TableId]) -> None:
-        """Names of tables and entities are exact; one that nothing has is a mistake."""
+    def require_known(self, tables: Iterable[TableFacts]) -> None:
+        """Names of tables, columns and entities are exact; one that nothing has is a mistake."""
         known = list(tables)
-        names = [str(table) for table in known] + [table.name for table in known]
         for place, each in enumerate(self.settings.tables):
-            _require(each.table, names, "table-unknown", f"cdc.tables[{place}].table")
-        types = [self.entities.entity(table).type for table in known]
+            _require_table(each, known, f"cdc.tables[{place}]")
+        types = [self.entities.entity(each.table).type for each in known]
         for field in ("entities", "exclude_entities"):
             for name in self._said(field):
                 _require(name, types, "entity-unknown", f"cdc.{field}")
@@ -112,6 +112,19 @@ def _entity(settings: EntitySettings) -> Entity:
     said: dict[str, Any] = settings.model_dump(exclude={"table", "type"})
     bare = settings.table.rpartition(".")[2]
     return Entity(type=settings.type or type_name(bare), **said)
+
+
+def _require_table(settings: EntitySettings, known: list[TableFacts], where: str) -> None:
+    """The table, and each column that is said of it in the file; a default may be missing."""
+    names = {
+        name: each.column_names for each in known for name in (each.table.name, str(each.table))
+    }
+    _require(settings.table, list(names), "table-unknown", f"{where}.table")
+    columns = list(names[settings.table])
+    for field in settings.model_fields_set & _COLUMNS:
+        said = getattr(settings, field)
+        for name in (said,) if isinstance(said, str) else said or ():
+            _require(name, columns, "column-unknown", f"{where}.{field}")
 
 
 def _require(name: str, known: list[str], code: str, where: str) -> None:

@@ -23,6 +23,7 @@ class TableFacts:
     columns: int
     key: tuple[str, ...]
     refusal: str | None
+    column_names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,13 @@ def look(path: Path) -> DatabaseFacts:
     ]
     return DatabaseFacts(
         tables=tuple(
-            TableFacts(TableId(None, each.name), len(each.columns), each.key, refusal(each, limit))
+            TableFacts(
+                TableId(None, each.name),
+                len(each.columns),
+                each.key,
+                refusal(each, limit),
+                tuple(column.name for column in each.columns),
+            )
             for each in own
         ),
         captured=None if installed is None else tuple(each.table for each in found),

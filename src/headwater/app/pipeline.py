@@ -17,7 +17,7 @@ from headwater.app.config import Config
 from headwater.app.consumers import Consumer, sink_consumer
 from headwater.app.options import source_options
 from headwater.app.registry import open_log, open_source
-from headwater.app.source_tables import source_tables
+from headwater.app.source_tables import source_facts
 from headwater.app.spark_loop import SessionFactory, spark_loop
 from headwater.app.status import Readiness
 from headwater.app.tables import require_names
@@ -87,13 +87,13 @@ class Pipeline:
     def _require_tables(self, *, patient: bool) -> None:
         """A misspelt table would otherwise be noticed when its changes are missed."""
         try:
-            known = source_tables(self.config)
+            known = source_facts(self.config)
         except TransientError:
             if patient:
                 return  # capture retries, and says what it waits for
             raise
-        require_names(self.config.source.tables, known, "source.tables")
-        self._cdc.require_known(known)
+        require_names(self.config.source.tables, known.capturable, "source.tables")
+        self._cdc.require_known(known.tables)
 
     def drain(self) -> None:
         """Ask to finish what is in hand and end."""

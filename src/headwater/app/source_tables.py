@@ -14,7 +14,12 @@ from headwater.event import TableId
 
 def source_tables(config: Config) -> tuple[TableId, ...]:
     """The tables of the configuration's database that can be captured."""
-    return look_into(config.source.url, source_options(config)).capturable
+    return source_facts(config).capturable
+
+
+def source_facts(config: Config) -> DatabaseFacts:
+    """The tables of the configuration's database, with their columns."""
+    return look_into(config.source.url, source_options(config))
 
 
 def look_into(url: SourceUrl, options: SourceOptions) -> DatabaseFacts:

@@ -17,13 +17,18 @@ from headwater.app.config import (
     load_compiled,
     parse_config,
 )
+from headwater.app.database import TableFacts
 from headwater.app.validate import validate_config
 from headwater.errors import ConfigError
 from headwater.event import TableId
 from headwater.format.cdcformat.entities import Entity
 
 FILE = "version: 1\nsource: {url: sqlite:///shop.db}\nlog: {path: shop.hwlog}\n"
-TABLES = [TableId("public", "tb_user"), TableId("public", "audit_log")]
+USER, AUDIT = TableId("public", "tb_user"), TableId("public", "audit_log")
+TABLES = [
+    TableFacts(USER, 3, ("id",), None, ("id", "email", "org_id")),
+    TableFacts(AUDIT, 1, (), None, ("line",)),
+]
 
 
 def plan(section: str = "{}") -> CdcPlan:
@@ -49,7 +54,7 @@ def refused(directory: Path, cdc: dict[str, Any]) -> dict[str, Problem]:
 
 
 def test_tables_are_entities_by_their_names_when_nothing_is_configured() -> None:
-    assert plan().entities.entity(TABLES[0]) == Entity(type="User")
+    assert plan().entities.entity(USER) == Entity(type="User")
     assert plan().format().granularity == "row"
 
 
@@ -62,11 +67,11 @@ def test_table_is_the_entity_that_is_described() -> None:
     - {table: audit_log, soft_delete: null}
 """
     )
-    assert described.entities.entity(TABLES[0]) == Entity(
+    assert described.entities.entity(USER) == Entity(
         type="Person", id=("uid",), tenant="org", soft_delete="state",
         deleted_when=("gone", 1, True), soft_delete_as="deleted", invalidates=("people",),
     )  # fmt: skip
-    assert described.entities.entity(TABLES[1]) == Entity(type="AuditLog", soft_delete=None)
+    assert described.entities.entity(AUDIT) == Entity(type="AuditLog", soft_delete=None)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +101,16 @@ def test_names_are_refused_when_no_table_has_them() -> None:
     with pytest.raises(ConfigError, match="did you mean tb_user") as caught:
         plan("{tables: [{table: TB_USER}]}").require_known(TABLES)
     assert (caught.value.code, caught.value.where) == ("table-unknown", "cdc.tables[0].table")
+
+
+@pytest.mark.parametrize("field", ["id: [emial]", "identifier: emial", "soft_delete: emial"])
+def test_column_is_refused_when_its_table_has_none_of_that_name(field: str) -> None:
+    described = plan(f"{{tables: [{{table: audit_log}}, {{table: tb_user, {field}}}]}}")
+    with pytest.raises(ConfigError, match="did you mean email") as caught:
+        described.require_known(TABLES)
+    where = f"cdc.tables[1].{field.partition(':')[0]}"
+    assert (caught.value.code, caught.value.where) == ("column-unknown", where)
+    plan("{tables: [{table: tb_user, soft_delete: null, id: [email]}]}").require_known(TABLES)
 
 
 def test_compiled_schema_selects_when_the_section_says_nothing(tmp_path: Path) -> None:

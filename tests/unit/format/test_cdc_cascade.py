@@ -9,9 +9,11 @@ import pytest
 
 from headwater import formats
 from headwater.contract import Transform
+from headwater.errors import DataError
 from headwater.event import Event, EventBatch, ForeignKey, Operation, TableId, TableSchema
 from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.json import FAMILY, SITE, CdcFormat, Granularity
+from headwater.format.cdcformat.known import KnownSchemas
 from headwater.format.cdcformat.selection import KeepEntities, KeepOperations
 from headwater.format.cdcformat.told import tear
 from headwater.format.stash import dress
@@ -191,6 +193,14 @@ def test_rows_of_a_snapshot_belong_to_no_family(granularity: Granularity) -> Non
     columns = {name: rows.column(name) for name in rows.records.schema.names}
     read = EventBatch.from_columns(columns | {"op": int(Operation.READ)})
     assert Cascade(history=HISTORY, granularity=granularity)(read) is read
+
+
+def test_history_that_travels_says_so_when_a_schema_is_newer() -> None:
+    known = KnownSchemas.of(HISTORY)
+    assert known.schema(POST.schema_id) == POST
+    assert {table for _, table in known.schemas()} == {table for _, table in HISTORY.schemas()}
+    with pytest.raises(DataError, match="newer than this history"):
+        known.schema(1)
 
 
 def test_event_keeps_what_it_said_when_it_was_read_from_a_record() -> None:

@@ -23,7 +23,14 @@ def look_at_server(url: SourceUrl, options: SourceOptions) -> DatabaseFacts:
     with connect(config, "look") as connection:
         found = read_tables(connection, config)
     tables = tuple(
-        TableFacts(each.table, len(each.columns), each.key, refusal(each)) for each in found
+        TableFacts(
+            each.table,
+            len(each.columns),
+            each.key,
+            refusal(each),
+            tuple(column.name for column in each.columns),
+        )
+        for each in found
     )
     return DatabaseFacts(tables=tables, captured=None, drift=())
 

@@ -41,6 +41,11 @@ ENTRIES = section(
         "Correct the name, or run headwater doctor FILE to see which tables there are.",
     ),
     (
+        "column-unknown",
+        "A column that the configuration names is not in its table.",
+        "Correct the name: it is compared exactly, with its case.",
+    ),
+    (
         "entity-unknown",
         "No table is the entity that the configuration names.",
         "Correct the name: it is compared exactly, with its case.",
