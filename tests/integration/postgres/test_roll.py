@@ -10,6 +10,7 @@ import pytest
 
 from headwater.contract import OnGap
 from headwater.errors import GapError, TransientError
+from headwater.event import Operation
 from headwater.testing.memory import MemoryLog
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import PATIENCE_S, Capture, capturing, replay
@@ -114,6 +115,33 @@ def test_name_holds_the_rows_of_the_table_that_has_it_when_another_had_it_before
         _until_equal(database, capture)
         database.sql("INSERT INTO other SELECT 40")
         _until_equal(database, capture)
+
+
+def test_no_row_is_missing_when_a_table_without_a_key_is_made_anew_and_written_all_the_time(
+    database: PostgresDatabase,
+) -> None:
+    make = "CREATE TABLE bare (id int); ALTER TABLE bare REPLICA IDENTITY FULL"
+    database.sql(f"{make}; INSERT INTO bare VALUES (-1)")
+    with capturing(database.config("postgres", **_QUICK)) as capture:
+        capture.settle()
+        database.sql(f"DROP TABLE bare; {make}; INSERT INTO bare VALUES (0)")
+        for number in range(1, 60):
+            database.sql("INSERT INTO bare VALUES (%s)", number)
+            capture.step(timeout_s=0.01)
+        deadline = time.monotonic() + PATIENCE_S
+        while (held := _values(capture, "bare")) != set(range(60)):
+            assert time.monotonic() < deadline, held
+
+
+def _values(capture: Capture, table: str) -> set[int]:
+    """What a consumer holds of a table without a key: rows since the table began anew."""
+    held: set[int] = set()
+    for event in capture.settle():
+        if event.table == table and event.op is Operation.TRUNCATE:
+            held.clear()
+        elif event.table == table and event.after is not None:
+            held.add(event.after["id"])
+    return held
 
 
 def _until_equal(database: PostgresDatabase, capture: Capture) -> None:

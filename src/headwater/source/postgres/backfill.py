@@ -126,7 +126,7 @@ class Backfill:
         self._waiting = waiting
         table = owed.first
         self._throttle.spent(len(waiting.images), self._limit(table))
-        if table.filenode is None:
+        if table.filenode is None and not table.anew:
             total = unit.stored.rows_total if table.rows_total is None else table.rows_total
             first = replace(table, seen=waiting.seen, filenode=waiting.filenode, rows_total=total)
             stream.place = replace(stream.place, snapshot=owed.with_first(first))
@@ -152,9 +152,13 @@ class Backfill:
     def _chunk(self, unit: Unit, table: PendingTable, first_load: str | None) -> Chunk:
         """The next pages; or every page, for rows that may have moved.
 
+        A table that begins anew begins with no rows at all: what the stream has brought of it when
+        the truncate event goes in must be seen by whatever is read then.
         Without a key a row that comes twice stands twice. So of a table without one only the rows
         that the first snapshot saw are read: the stream brings all others.
         """
+        if table.anew:
+            return Chunk(unit, 0, 0)
         conditions = [] if table.where is None else [bracketed(table.where)]
         seen = table.seen or first_load
         keyed = bool(unit.captured.schema.primary_key)
