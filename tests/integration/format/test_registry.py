@@ -225,6 +225,7 @@ def test_record_is_refused_by_number_when_its_frame_or_schema_is_wrong(
         with pytest.raises(DataError) as caught:
             form.decode([good, bad])
         assert (caught.value.where, caught.value.code) == ("record 1", code)
+    assert "is JSON, not AVRO" in caught.value.message  # of the last
 
 
 def test_registry_is_asked_once_for_each_schema(guarded_registry: Door, topic: str) -> None:

@@ -12,7 +12,7 @@ from headwater.format.registry.schema import Language, Schema
 from headwater.format.typed.avro import TypedAvroFormat
 from headwater.format.typed.schema import Schema as AvroSchema
 from headwater.format.typed.schema import table_of
-from headwater.format.typed.table import TableForm
+from headwater.format.typed.table import TableForm, to_batch
 
 
 class DescribedTyped:
@@ -47,7 +47,7 @@ class DescribedTyped:
     def decode(self, records: Iterable[bytes], schema: Schema) -> EventBatch:
         """The events of datums of one table. ValueError if the schema is none of typed rows."""
         records = list(records)
-        return _form_of(schema).decode(records, range(len(records)))
+        return to_batch(_form_of(schema).decode(records, range(len(records))))
 
     def key_schemas(self, batch: EventBatch) -> Sequence[Schema]:
         """The schema of each event's key."""

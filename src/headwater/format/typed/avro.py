@@ -15,10 +15,12 @@ from collections.abc import Iterable, Sequence
 from headwater.contract import Message, SchemaHistory
 from headwater.errors import ConfigError, DataError
 from headwater.event import EventBatch, Operation, TableId
-from headwater.format.columns import bad_record
-from headwater.format.grouped import groups, read_groups, taken
+from headwater.format.columns import bad_record, check_names, check_ranges
+from headwater.format.grouped import groups, taken
+from headwater.format.rows import event_keys, parsed
+from headwater.format.typed.envelope import RANGES
 from headwater.format.typed.schema import NO_TABLE
-from headwater.format.typed.table import TableForm
+from headwater.format.typed.table import Read, TableForm, to_batch
 
 _ID_BYTES = 8
 _NO_ROWS = (Operation.SCHEMA_CHANGE, Operation.TRUNCATE)
@@ -57,11 +59,11 @@ class TypedAvroFormat:
         """The events; a record of a table that the history does not know is a DataError."""
         records = list(records)
         ids = [self._id_of(index, record) for index, record in enumerate(records)]
-
-        def read(number: int, places: Sequence[int]) -> EventBatch:
-            return self.form(number).decode((records[p][_ID_BYTES:] for p in places), places)
-
-        return read_groups(ids, read)
+        found: dict[int, Read] = {}
+        for number, places in groups(ids).items():
+            datums = (records[place][_ID_BYTES:] for place in places)
+            found |= zip(places, self.form(number).decode(datums, places), strict=True)
+        return to_batch([found[place] for place in range(len(records))])
 
     def messages(self, batch: EventBatch) -> list[Message]:
         """Each event beside its key, a datum of the table's record of its key."""
@@ -73,21 +75,24 @@ class TypedAvroFormat:
 
     def datums(self, batch: EventBatch, ids: Sequence[int]) -> list[bytes]:
         """The bare datum of each event, under the schemas of these ids."""
-        found = [b""] * len(batch)
+        check_ranges(batch, RANGES)
+        check_names(batch)
+        befores, afters = (parsed(batch.column(side)) for side in ("before", "after"))
+        found: dict[int, bytes] = {}
         for number, places in groups(ids).items():
-            datums = self.form(number).encode(taken(batch, places), places)
-            for place, datum in zip(places, datums, strict=True):
-                found[place] = datum
-        return found
+            images = [befores[place] for place in places], [afters[place] for place in places]
+            datums = self.form(number).encode(taken(batch, places), images, places)
+            found |= zip(places, datums, strict=True)
+        return [found[place] for place in range(len(batch))]
 
     def keys(self, batch: EventBatch, ids: Sequence[int]) -> list[bytes | None]:
         """The bare datum of each event's key; None where there is none."""
-        found: list[bytes | None] = [None] * len(batch)
+        keys = event_keys(batch)
+        found: dict[int, bytes | None] = {}
         for number, places in groups(ids).items():
-            keys = self.form(number).keys(taken(batch, places), places)
-            for place, key in zip(places, keys, strict=True):
-                found[place] = key
-        return found
+            written = self.form(number).keys([keys[place] for place in places], places)
+            found |= zip(places, written, strict=True)
+        return [found[place] for place in range(len(batch))]
 
     def form(self, number: int) -> TableForm:
         """The form of the table version with this id, which `ids` gave."""

@@ -6,51 +6,36 @@ from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
 
-from headwater.event import ENVELOPE_VERSION, EventBatch, Operation
+import pyarrow as pa
+
+from headwater.event import EVENT_SCHEMA, EventBatch, Operation
 from headwater.format.columns import UINT31, EnvelopeColumns
+from headwater.format.headwater.avro_writer import datums
+from headwater.format.octets import join
+from headwater.format.typed.pack import packed
 
 RANGES = {
     "snapshot.chunk_index": UINT31,
     "transaction.total_events": UINT31,
     "transaction.event_index": UINT31,
 }
-_SNAPSHOT, _TRANSACTION = "io.rustcdc.SnapshotMetadata", "io.rustcdc.TransactionMetadata"
-_SYMBOLS = ("", *(op.name for op in Operation))
 _NUMBERS = {op.name: int(op) for op in Operation}
-_SAME = {
-    "ts": "ts_ms",
-    "schema": "table_schema",
-    "table": "table_name",
-    "before_is_key_only": "before_is_key_only",
-    "extra": "extra",
-}
-_LISTS = ("primary_key", "unavailable_columns", "before_unavailable_columns")
+_EXTRA = EVENT_SCHEMA.get_field_index("extra")
 _snapshot = itemgetter("snapshot_id", "chunk_index", "is_last_chunk")
 _transaction = itemgetter("tx_id", "total_events", "event_index")
 
 Member = dict[str, Any]
 
 
-def to_members(batch: EventBatch) -> list[Member]:
-    """The members of each event, as the Avro record has them."""
-    column = {name: batch.column(name).to_pylist() for name in batch.records.schema.names}
-    members: dict[str, Sequence[Any]] = {name: column[ours] for name, ours in _SAME.items()}
-    members |= {name: [names or [] for names in column[name]] for name in _LISTS}
-    members["op"] = [_SYMBOLS[op] for op in column["op"]]
-    members["source"] = [
-        {"source_name": name, "offset": offset, "timestamp": ms}
-        for name, offset, ms in zip(
-            column["source_name"], column["offset"], column["source_ts_ms"], strict=True
-        )
-    ]
-    # Naming a union's branch spares fastavro the search for the one that fits.
-    members["snapshot"] = [block and (_SNAPSHOT, block) for block in column["snapshot"]]
-    members["transaction"] = [
-        block and (_TRANSACTION, {**block, "total_events": block["total_events"] or 0})
-        for block in column["transaction"]
-    ]
-    members["envelope_version"] = [ENVELOPE_VERSION] * len(batch)
-    return [dict(zip(members, row, strict=True)) for row in zip(*members.values(), strict=True)]
+def packed_members(batch: EventBatch, before: pa.Array, after: pa.Array) -> pa.Array:
+    """Avro's bytes of every member behind the rows, with the images that stay JSON.
+
+    These are the members of `headwater-avro` in its order, and the column `extra`.
+    """
+    nothing = pa.nulls(len(batch), pa.string())
+    bare = EventBatch(batch.records.set_column(_EXTRA, EVENT_SCHEMA.field(_EXTRA), nothing))
+    members = datums(bare, before, after, lists=True)
+    return join(members, packed(["null", "string"], batch.column("extra")))
 
 
 def to_columns(

@@ -2,30 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import repeat
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeVar
+
+import pyarrow as pa
 
 from headwater.errors import DataError
 from headwater.event import Column, Kind, TableSchema
 from headwater.format.columns import bad_record, unwritable
 from headwater.format.typed.names import legal_names
+from headwater.format.typed.pack import packed, packed_record, placed
 from headwater.format.typed.values import Form, Values, form_of
 
 Row = dict[str, Any]
 Rows = Sequence[Row | None]
 Refuse = Callable[[int, str], DataError]
+_T = TypeVar("_T")
 
 # What conversions of values raise: Arrow's own errors are ValueErrors or of these kinds.
 _FAILURES = (ValueError, TypeError, OverflowError, NotImplementedError)
+NAMES = {"type": "array", "items": "string"}
 _ANY_JSON = (Kind.JSON, Kind.DYNAMIC)
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
-    """Images of many events: whole rows, partial rows, and which columns those have."""
+class Packed:
+    """Images of many events as Avro's bytes: whole rows, partial rows, and the columns of those."""
+
+    whole: pa.Array | bytes
+    part: pa.Array | bytes
+    columns: pa.Array
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """The same as values, as a reader of Avro gives them."""
 
     whole: Rows
     part: Rows
@@ -40,13 +54,17 @@ class _Field:
     name: str
     form: Form
 
-    def write_whole(self, values: Sequence[Any]) -> Values:
+    def write_whole(self, values: Sequence[Any]) -> pa.Array:
         written = self.form.write(values)
-        if self.column.nullable or all(value is not None for value in written):
+        if self.column.nullable or not written.null_count:
             return written
         if self.column.type.kind in _ANY_JSON:  # JSON's own null is a value, not a missing one
-            return ["null" if value is None else value for value in written]
+            return written.fill_null("null")
         raise ValueError("null, though the column is NOT NULL")
+
+    def avro(self, *, whole: bool) -> Any:
+        """The type of its field, as `schema` publishes it."""
+        return self.form.avro if whole and not self.column.nullable else ["null", self.form.avro]
 
 
 class RowForm:
@@ -59,7 +77,7 @@ class RowForm:
             for column, name in zip(table.columns, names, strict=True)
         }
 
-    def write(self, rows: Rows, indexes: Sequence[int]) -> Written:
+    def write(self, rows: Rows, indexes: Sequence[int]) -> Packed:
         """The rows of images; a value that its column's type cannot hold is a DataError."""
         full, parts = [], []
         columns: list[list[str]] = [[] for _ in rows]
@@ -71,25 +89,29 @@ class RowForm:
             else:
                 parts.append(place)
                 columns[place] = self._known(row, indexes[place])
-        return Written(
-            self._write(rows, full, indexes),
-            self._write(rows, parts, indexes, whole=False),
-            columns,
-        )
+        count, names = len(rows), list(self._fields)
+        whole = self._records(names, rows, full, indexes)
+        part = self._records(names, rows, parts, indexes, whole=False)
+        listed = packed(NAMES, pa.array(columns, pa.list_(pa.string())))
+        return Packed(placed(whole, full, count), placed(part, parts, count), listed)
 
-    def keys(self, keys: Rows, indexes: Sequence[int]) -> list[Row | None]:
+    def keys(self, keys: Rows, indexes: Sequence[int]) -> list[bytes | None]:
         """Keys of rows, all of the same columns, as the record of the key has them."""
         places = [place for place, key in enumerate(keys) if key is not None]
         names = next((list(key) for key in keys if key is not None), [])
-        return self._write(keys, places, indexes, names=names)
+        records = self._records(names, keys, places, indexes).to_pylist()
+        found: list[bytes | None] = [None] * len(keys)
+        for place, record in zip(places, records, strict=True):
+            found[place] = record
+        return found
 
-    def read(self, written: Written, indexes: Sequence[int]) -> list[Row | None]:
+    def read(self, taken: Taken, indexes: Sequence[int]) -> list[Row | None]:
         """The images of rows; what no image could have given is a DataError."""
-        rows = self._read(written.whole, indexes)
-        for place, row in enumerate(self._read(written.part, indexes)):
+        rows = self._read(taken.whole, indexes)
+        for place, row in enumerate(self._read(taken.part, indexes)):
             if row is None:
                 continue
-            names = written.columns[place]
+            names = taken.columns[place]
             if rows[place] is not None or not self._fields.keys() >= set(names):
                 raise bad_record(indexes[place], "a partial row with other columns than its table")
             rows[place] = {name: row[name] for name in names}
@@ -101,24 +123,25 @@ class RowForm:
             raise unwritable(index, f"the table's schema has no column {min(strangers)!r}")
         return list(row)
 
-    def _write(
+    def _records(
         self,
+        names: Sequence[str],
         rows: Rows,
         places: Sequence[int],
         indexes: Sequence[int],
         *,
         whole: bool = True,
-        names: Iterable[str] | None = None,
-    ) -> list[Row | None]:
+    ) -> pa.Array:
         chosen = [rows[place] or {} for place in places]
         at = [indexes[place] for place in places]
-        columns = {}
-        for name in self._fields if names is None else names:
+        columns = []
+        for name in names:
             field = self._fields[name]
             write = field.write_whole if whole else field.form.write
             values = [row.get(name) for row in chosen]
-            columns[field.name] = _converted(write, values, partial(_named, unwritable, name, at))
-        return _placed(columns, places, len(rows))
+            written = _converted(write, values, partial(_named, unwritable, name, at))
+            columns.append((field.avro(whole=whole), written))
+        return packed_record(columns, len(places))
 
     def _read(self, rows: Rows, indexes: Sequence[int]) -> list[Row | None]:
         places = [place for place, row in enumerate(rows) if row is not None]
@@ -145,9 +168,7 @@ def _placed(columns: dict[str, Values], places: Sequence[int], count: int) -> li
     return found
 
 
-def _converted(
-    convert: Callable[[Sequence[Any]], Values], values: Sequence[Any], refuse: Refuse
-) -> Values:
+def _converted(convert: Callable[[Sequence[Any]], _T], values: Sequence[Any], refuse: Refuse) -> _T:
     try:
         return convert(values)
     except _FAILURES:
@@ -155,7 +176,7 @@ def _converted(
 
 
 def _blame(
-    convert: Callable[[Sequence[Any]], Values], values: Sequence[Any], refuse: Refuse
+    convert: Callable[[Sequence[Any]], object], values: Sequence[Any], refuse: Refuse
 ) -> NoReturn:
     """Name the first value that cannot be converted."""
     for place, value in enumerate(values):

@@ -21,9 +21,11 @@ import pyarrow.compute as pc
 
 from headwater.event import Kind, LogicalType
 from headwater.format.jsontext import Real, dumps, loads
+from headwater.format.octets import OCTETS
 
 Values = list[Any]
-Convert = Callable[[Sequence[Any]], Values]
+Write = Callable[[Sequence[Any]], pa.Array]
+Read = Callable[[Sequence[Any]], Values]
 
 _WORDS = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DECIMAL = re.compile(r"-?\d+(?:\.(\d+))?", re.ASCII)
@@ -37,13 +39,20 @@ class Form:
     """One logical type in Avro. Both ways take a column, None for null."""
 
     avro: Any
-    write: Convert
-    read: Convert
+    write: Write
+    read: Read
 
 
-def _same(avro: Any, check: Convert) -> Form:
+def _same(avro: Any, kind: pa.DataType, check: Read) -> Form:
     """A type whose values are the same on both sides."""
-    return Form(avro, check, check)
+    return Form(avro, lambda values: pa.array(check(values), kind), check)
+
+
+def _text(avro: Any, write: Callable[[str], Any], kind: pa.DataType, read: Read) -> Form:
+    """A type that images have as text, and Avro as something else."""
+    there = partial(_each, write)
+    proven = _proven(str, there, read)
+    return Form(avro, lambda values: pa.array(proven(values), kind), read)
 
 
 def _logical(avro: str, name: str, **more: Any) -> dict[str, Any]:
@@ -61,7 +70,7 @@ def _only(kind: type, values: Sequence[Any]) -> Values:
     return list(values)
 
 
-def _proven(kind: type, there: Convert, back: Convert) -> Convert:
+def _proven(kind: type, there: Read, back: Read) -> Read:
     """The same way there, with proof that the way back ends where it began."""
 
     def proven(values: Sequence[Any]) -> Values:
@@ -73,7 +82,7 @@ def _proven(kind: type, there: Convert, back: Convert) -> Convert:
     return proven
 
 
-_TEXT = _same("string", partial(_only, str))
+_STRING = _same("string", pa.large_string(), partial(_only, str))
 
 
 def _integers(width: pa.DataType, values: Sequence[Any]) -> Values:
@@ -83,6 +92,16 @@ def _integers(width: pa.DataType, values: Sequence[Any]) -> Values:
     except (pa.ArrowInvalid, OverflowError) as exc:
         raise ValueError(f"outside {width}") from exc
     return plain
+
+
+def _integer(avro: str, width: pa.DataType) -> Form:
+    return _same(avro, pa.int64(), partial(_integers, width))
+
+
+def _number(
+    avro: str, kind: pa.DataType, write: Callable[[Any], float], read: Callable[[float], Any]
+) -> Form:
+    return Form(avro, lambda values: pa.array(_each(write, values), kind), partial(_each, read))
 
 
 def _to_float(value: Any) -> float:
@@ -122,12 +141,10 @@ def _word(value: float) -> str:
 def _decimal(logical: LogicalType) -> Form:
     precision, scale = logical.precision, logical.scale or 0
     if precision is None or not 0 <= scale <= precision:  # Avro has no unbounded ones, and text can
-        return _TEXT
+        return _STRING
     avro = _logical("bytes", "decimal", precision=precision, scale=scale)
     read = partial(_each, partial(_decimal_text, scale))
-    return Form(
-        avro, _proven(str, partial(_each, partial(_unscaled, precision, scale)), read), read
-    )
+    return _text(avro, partial(_unscaled, precision, scale), OCTETS, read)
 
 
 def _unscaled(precision: int, scale: int, text: str) -> bytes:
@@ -147,10 +164,6 @@ def _decimal_text(scale: int, data: bytes) -> str:
     return f"{sign}{digits[:-scale]}.{digits[-scale:]}" if scale else f"{sign}{digits}"
 
 
-def _from_base64(values: Sequence[Any]) -> Values:
-    return _each(partial(base64.b64decode, validate=True), values)
-
-
 def _to_base64(values: Sequence[Any]) -> Values:
     return _each(lambda data: base64.b64encode(data).decode("ascii"), values)
 
@@ -166,44 +179,60 @@ def _moment(avro: Any, to: pa.DataType, number: pa.DataType) -> Form:
     # Arrow reads no bare time, but the time of a day.
     day, via = ("1970-01-01T", _LOCAL) if pa.types.is_time(to) else ("", to)
 
-    def write(values: Sequence[Any]) -> Values:
-        texts = pc.binary_join_element_wise(day, pa.array(values, pa.string()), "")
-        found: Values = texts.cast(via).cast(number).to_pylist()
-        return found
+    def write(values: Sequence[Any]) -> pa.Array:
+        texts = pa.array(_only(str, values), pa.string())
+        numbers = pc.binary_join_element_wise(day, texts, "").cast(via).cast(number)
+        if not spelled(numbers).equals(texts):
+            raise ValueError("would not come back as it is")
+        return numbers
+
+    def spelled(numbers: pa.Array) -> pa.Array:
+        return pc.replace_substring(numbers.cast(to).cast(pa.string()), " ", "T")
 
     def read(values: Sequence[Any]) -> Values:
-        texts = pa.array(values, number).cast(to).cast(pa.string())
-        found: Values = pc.replace_substring(texts, " ", "T").to_pylist()
-        return found
+        texts: Values = spelled(pa.array(values, number)).to_pylist()
+        if write(texts).to_pylist() != list(values):
+            raise ValueError("no such moment")
+        return texts
 
-    return Form(avro, _proven(str, write, read), _proven(int, read, write))
+    return Form(avro, write, read)
 
 
 def _array(element: Form) -> Form:
-    def write(value: Any) -> Values:
-        if type(value) is not list:
-            raise ValueError("not a list")
-        return element.write(value)
+    def write(values: Sequence[Any]) -> pa.Array:
+        given = _only(list, values)
+        ends = np.cumsum([0, *(len(value or ()) for value in given)])
+        items = element.write([item for value in given for item in value or ()])
+        mask = pa.array([value is None for value in given], pa.bool_())
+        return pa.ListArray.from_arrays(pa.array(ends, pa.int32()), items, mask=mask)
 
     items = {"type": "array", "items": ["null", element.avro]}
-    return Form(items, partial(_each, write), partial(_each, element.read))
+    return Form(items, write, partial(_each, element.read))
+
+
+def _json() -> Form:
+    return Form(
+        "string",
+        lambda values: pa.array(_each(dumps, values), pa.large_string()),
+        partial(_each, loads),
+    )
 
 
 _SIMPLE = {
-    Kind.BOOLEAN: _same("boolean", partial(_only, bool)),
-    Kind.INT16: _same("int", partial(_integers, pa.int16())),
-    Kind.INT32: _same("int", partial(_integers, pa.int32())),
-    Kind.INT64: _same("long", partial(_integers, pa.int64())),
-    Kind.FLOAT32: Form("float", partial(_each, _to_float32), partial(_each, _from_float32)),
-    Kind.FLOAT64: Form("double", partial(_each, _to_float), partial(_each, _from_float)),
-    Kind.BINARY: Form("bytes", _proven(str, _from_base64, _to_base64), _to_base64),
+    Kind.BOOLEAN: _same("boolean", pa.bool_(), partial(_only, bool)),
+    Kind.INT16: _integer("int", pa.int16()),
+    Kind.INT32: _integer("int", pa.int32()),
+    Kind.INT64: _integer("long", pa.int64()),
+    Kind.FLOAT32: _number("float", pa.float32(), _to_float32, _from_float32),
+    Kind.FLOAT64: _number("double", pa.float64(), _to_float, _from_float),
+    Kind.BINARY: _text("bytes", partial(base64.b64decode, validate=True), OCTETS, _to_base64),
     Kind.DATE: _moment(_logical("int", "date"), pa.date32(), pa.int32()),
     Kind.TIME: _moment(_logical("long", "time-micros"), pa.time64("us"), pa.int64()),
     Kind.TIMESTAMP: _moment(_logical("long", "local-timestamp-micros"), _LOCAL, pa.int64()),
     Kind.TIMESTAMPTZ: _moment(_logical("long", "timestamp-micros"), _UTC, pa.int64()),
-    Kind.UUID: _same(_logical("string", "uuid"), _uuids),
-    Kind.JSON: Form("string", partial(_each, dumps), partial(_each, loads)),
-    Kind.DYNAMIC: Form("string", partial(_each, dumps), partial(_each, loads)),
+    Kind.UUID: _same(_logical("string", "uuid"), pa.large_string(), _uuids),
+    Kind.JSON: _json(),
+    Kind.DYNAMIC: _json(),
 }
 
 
@@ -215,4 +244,4 @@ def form_of(logical: LogicalType) -> Form:
         case Kind.ARRAY if logical.element is not None:
             return _array(form_of(logical.element))
         case kind:
-            return _SIMPLE.get(kind, _TEXT)
+            return _SIMPLE.get(kind, _STRING)
