@@ -184,12 +184,6 @@ class Session:
     def _owing_all(self, begin: Place) -> Place:
         """With the rows of every table owed: no snapshot came with the slot."""
         self.roll.look()
-        keyless = [str(facts.table) for facts in self.roll.tables if not facts.key]
-        if keyless:
-            _LOG.warning(
-                "rows that are written to a table without a key before it is read stand twice",
-                extra={"tables": keyless},
-            )
         return begin.owing(self._owed(self.roll.tables))
 
     def start_stream(self, begin: Place) -> Stream:
@@ -237,6 +231,12 @@ class Session:
 
         `names` are marks of names that the log has rows under.
         """
+        keyless = [str(facts.table) for facts in tables if not facts.key]
+        if keyless:
+            _LOG.warning(
+                "rows that are written to a table without a key before it is read stand twice",
+                extra={"tables": keyless},
+            )
         after_xid = self.beyond_running()
         return tuple(
             PendingTable(
