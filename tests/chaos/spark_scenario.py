@@ -61,7 +61,7 @@ class Mirrored:
                     "HEADWATER_FAILPOINT": failpoints,
                     "HEADWATER_FAILPOINT_TRACE": str(self.trace),
                     "HEADWATER_SPARK_LOG": str(self.place.directory / "spark"),
-                    "JDK_JAVA_OPTIONS": _JVM,
+                    "JDK_JAVA_OPTIONS": os.environ.get("JDK_JAVA_OPTIONS", _JVM),
                 },
                 stdout=output,
                 stderr=output,
