@@ -152,8 +152,9 @@ def test_owed_rows_come_when_the_servers_log_stands_at_the_end_of_a_page(
     assert ends[0] == 0
 
 
+@pytest.mark.parametrize("restarted", [False, True])
 def test_owed_rows_wait_when_the_stream_is_ahead_of_what_others_see(
-    postgres_servers: PostgresServers,
+    postgres_servers: PostgresServers, restarted: bool
 ) -> None:
     """A commit that waits for a standby is in the stream, and invisible to every snapshot."""
     server = postgres_servers.start()
@@ -167,6 +168,8 @@ def test_owed_rows_wait_when_the_stream_is_ahead_of_what_others_see(
         with capturing(config, log) as capture:
             while Operation.UPDATE not in ops(list(log.events())):
                 capture.step()
+            if restarted:  # and remembers nothing of what it handed on
+                capture.open_again()
             capture.step()  # a chunk that was read before the commit came is completed with it
             head = log.head
             for _ in range(3):

@@ -42,6 +42,8 @@ class Backfill:
     def __init__(self, session: Session) -> None:
         self._session = session
         self._connection = session.side_connection("backfill")
+        # What an earlier process handed on is not remembered, and may not be seen by others yet.
+        self._after_xid = session.beyond_running() or 0
         self._throttle = Throttle()
         self._progress = Progress(self._connection)
         self._units: dict[int, Unit] = {}
@@ -140,14 +142,20 @@ class Backfill:
         return general if table.rows_per_s is None else table.rows_per_s
 
     def _settled(self, table: PendingTable) -> bool:
-        """Whether every transaction is over that wrote to the table before it was published."""
-        if table.after_xid is None or table.filenode is not None:
+        """Whether every transaction is over that the stream does not tell of in time.
+
+        Such wrote to the table before it was published, or are in the log and not yet visible.
+        """
+        fresh = table.filenode is None
+        after_xid = max(self._after_xid, (table.after_xid or 0) if fresh else 0)
+        if not after_xid:
             return True
-        seen = self._session.snapshot_text(self._connection)
-        settled = Visibility.parse(seen).xmin >= table.after_xid
-        if not settled:
+        seen = Visibility.parse(self._session.snapshot_text(self._connection))
+        if seen.xmin < after_xid:
             self._look_at = time.monotonic() + _LOOK_AGAIN_S
-        return settled
+            return False
+        self._after_xid = 0
+        return True
 
     def _chunk(self, unit: Unit, table: PendingTable, first_load: str | None) -> Chunk:
         """The next pages; or every page, for rows that may have moved.
