@@ -20,7 +20,7 @@ from headwater.source.postgres.server.catalog import TableFacts, read_tables
 from headwater.source.postgres.shapes import mark_of, name_mark, relation_of
 
 _LOG = logging.getLogger("headwater.source.postgres")
-
+# Names of tables that are gone; some applications make and drop tables every day.
 _REMEMBERED = 1_000
 
 
