@@ -23,6 +23,7 @@ from headwater.event import EventBatch
 
 CDC_FORMAT_RATE = 100_000.0
 LEAST = 0.7
+SMALL, SMALL_EVENTS = 10, 2_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +52,12 @@ HEADWATER = {
 OTHERS = ("cdc-format", "cloudevents", "debezium", "debezium-schema", "opencdc")
 
 
-def rate(work: Callable[[], object]) -> float:
+def rate(work: Callable[[], object], events: int = EVENTS) -> float:
     """Events per second. Garbage of one round is collected before the next, not within it."""
     gc.collect()
     gc.disable()
     try:
-        return timed(EVENTS, work)
+        return timed(events, work)
     finally:
         gc.enable()
 
@@ -77,6 +78,17 @@ def measure(bench: Bench, batch: EventBatch, name: str, peer: Peer) -> tuple[flo
         (f"{peer.name}, read", lambda: rate(lambda: peer.read(records))),
     )
     return median, ratio
+
+
+def measure_small(bench: Bench, batch: EventBatch, name: str, peer: Peer) -> None:
+    """Writing batches of ten: what a call costs shows, and the library's loop has none."""
+    pieces = [batch.slice(first, SMALL) for first in range(0, SMALL_EVENTS, SMALL)]
+    members = peer.members(batch.slice(0, SMALL_EVENTS))
+    bench.compare(
+        f"{name}, write, {SMALL} per batch",
+        lambda: rate(lambda: [formats.encode(piece, name) for piece in pieces], SMALL_EVENTS),
+        (f"{peer.name}, write", lambda: rate(lambda: peer.write(members), SMALL_EVENTS)),
+    )
 
 
 def measure_alone(bench: Bench, batch: EventBatch, name: str) -> None:
@@ -102,6 +114,7 @@ def main() -> int:
     for name, peer in HEADWATER.items():
         _, ratio = measure(bench, batch, name, peer)
         bench.bar(f"writing {name} against {peer.name}", ratio, LEAST)
+        measure_small(bench, batch, name, peer)
     for name in OTHERS:
         median, _ = measure(bench, batch, name, json_peer(name))
         if name == "cdc-format":

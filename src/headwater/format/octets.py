@@ -12,17 +12,18 @@ import pyarrow.compute as pc
 # 64-bit offsets: a batch within Arrow's 2 GiB per column may be larger once joined.
 OCTETS = pa.large_binary()
 _NOTHING = pa.scalar(b"", OCTETS)
+_NULL_IS_NOTHING = pc.JoinOptions(null_handling="replace", null_replacement="")
 
 
 def join(*pieces: Any) -> pa.Array:
     """Bytes of each row, put together; a null piece is nothing."""
-    parts = [
-        pa.scalar(piece, OCTETS) if isinstance(piece, bytes) else piece.cast(OCTETS)
-        for piece in pieces
-    ]
-    return pc.binary_join_element_wise(
-        *parts, _NOTHING, null_handling="replace", null_replacement=""
-    )
+    return pc.binary_join_element_wise(*map(_octets, pieces), _NOTHING, options=_NULL_IS_NOTHING)
+
+
+def _octets(piece: Any) -> Any:
+    if isinstance(piece, bytes):
+        return pa.scalar(piece, OCTETS)
+    return piece if piece.type == OCTETS else piece.cast(OCTETS)
 
 
 def where(written: pa.Array, piece: pa.Array, otherwise: bytes = b"") -> pa.Array:
@@ -50,8 +51,16 @@ def concat_lists(lists: pa.Array, items: pa.Array) -> pa.Array:
     return pc.binary_join(pa.LargeListArray.from_arrays(ends, items), _NOTHING)
 
 
+def whole(numbers: pa.Array) -> pa.Array:
+    """64-bit numbers; null is 0."""
+    # Small batches are many, and each call into Arrow costs them more than its work.
+    if numbers.type != pa.int64():
+        numbers = numbers.cast(pa.int64())
+    return numbers.fill_null(0) if numbers.null_count else numbers
+
+
 def _integers(numbers: pa.Array) -> npt.NDArray[np.int64]:
-    values: npt.NDArray[np.int64] = numbers.cast(pa.int64()).fill_null(0).to_numpy()
+    values: npt.NDArray[np.int64] = whole(numbers).to_numpy()
     return values
 
 

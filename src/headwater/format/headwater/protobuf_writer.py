@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.event import ENVELOPE_VERSION, EventBatch
-from headwater.format.octets import concat_lists, join, varint, where
+from headwater.format.octets import concat_lists, join, varint, where, whole
 
 _NUMBER, _LENGTH = 0, 2  # wire types: a number, or as many bytes as a number says
 
@@ -59,7 +59,7 @@ def _text(number: int, values: pa.Array) -> pa.Array:
 
 def _number(number: int, values: pa.Array) -> pa.Array:
     """A field that is left out where it is 0."""
-    numbers = values.cast(pa.int64()).fill_null(0)
+    numbers = whole(values)
     field = join(_tag(number, _NUMBER), varint(numbers))
     return where(pc.greater(numbers, 0), field)
 
