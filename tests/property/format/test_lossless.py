@@ -49,14 +49,15 @@ def operations(*names: str) -> tuple[Operation, ...]:
 
 @cache
 def captured(operations: tuple[Operation, ...]) -> EventBatch:
-    return records.batch(random.Random("captured"), CAPTURED, operations)
+    """Events without what belongs to a log, which only some formats have a place for."""
+    batch = records.batch(random.Random("captured"), CAPTURED, operations)
+    return convert(batch, "headwater-json")
 
 
 @cache
 def natural(name: str, operations: tuple[Operation, ...]) -> EventBatch:
     """What the format reads of its own records of captured events; one batch where it is shared."""
-    events = convert(captured(operations), name)
-    shared = events if name == NAMES[0] else natural(NAMES[0], operations)
+    events, shared = convert(captured(operations), name), captured(operations)
     return shared if shared.equals(events) else events
 
 
@@ -153,7 +154,7 @@ def test_record_is_the_same_when_it_went_through_two_formats(one: str, two: str)
         assert_same_records(one, convert(there, two), events)
 
 
-@settings(deadline=None, max_examples=150, suppress_health_check=[HealthCheck.too_slow])
+@settings(deadline=None, max_examples=100, suppress_health_check=[HealthCheck.too_slow])
 @given(path=st.lists(st.sampled_from(NAMES), min_size=2, max_size=4, unique=True), draw=st.data())
 def test_any_events_are_the_same_when_they_went_through_any_formats(
     path: list[str], draw: st.DataObject
