@@ -18,8 +18,8 @@ from headwater.errors import HeadwaterError
 from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark import delta
-from headwater.spark.columns import SEQUENCE
-from headwater.spark.latest import SEQ, TableChanges
+from headwater.spark.changes import SEQ, TableChanges
+from headwater.spark.layout import SEQUENCE
 from headwater.spark.target import table_path
 from tests.chaos.worker import Place
 from tests.chaos.workload import KEYS

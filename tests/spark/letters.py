@@ -191,7 +191,9 @@ def _batch(schema: TableSchema, told: list[dict[str, Any]]) -> EventBatch:
             **{name: [event.get(name) for event in told] for name in _COLUMNS},
             "offset": [str(number) for number in range(len(told))],
             "source_name": "postgres",
-            "source_ts_ms": 1,
+            # Commit times may tie and run backwards: only sequence numbers order events.
+            "source_ts_ms": [number * 7 % 5 for number in range(len(told))],
+            "before_is_key_only": [event.get("before") is not None for event in told],
             "ts_ms": 1,
             "schema_id": schema.schema_id,
             "table_schema": schema.table.schema,

@@ -7,8 +7,8 @@ from pyspark.sql import SparkSession
 
 from headwater.event import Column, Kind, LogicalType, TableId, TableSchema
 from headwater.spark import delta
+from headwater.spark.changes import TableChanges
 from headwater.spark.delta import DeltaTarget
-from headwater.spark.latest import TableChanges
 
 pytestmark = pytest.mark.spark
 

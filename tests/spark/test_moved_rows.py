@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from headwater.log import SqliteLog
 from headwater.spark.columns import quoted
-from headwater.spark.mirror import Mirror
+from headwater.spark.tables import Tables
 from headwater.spark.target import table_path
 from headwater.testing.builders import IDENTITY
 from tests.spark.letters import Letters
@@ -45,7 +45,7 @@ class Lake:
         """What the log holds after a sequence number, as one micro-batch."""
         reader = self._log.reader()
         frame = self._spark.read.format("headwater").option("startingSequence", after)
-        Mirror(self._target, reader, reader.log_id)(frame.load(str(self._log.path)), 0)
+        Tables(self._target, reader, reader.log_id)(frame.load(str(self._log.path)), 0)
 
     def held(self, letters: Letters) -> dict[int, tuple[Any, ...]]:
         path = table_path(self._target, letters.schema.table)

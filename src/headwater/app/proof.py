@@ -63,6 +63,7 @@ def prove_with(
     """The proof through a session that is open."""
     from headwater.app.spark_rows import SparkRows
     from headwater.spark.applied import AppliedTables
+    from headwater.spark.modes import Modes
     from headwater.spark.rows import as_stored
 
     settings = config.spark
@@ -71,7 +72,10 @@ def prove_with(
     reader = log.reader()
     try:
         newest = {schema.table: schema for _, schema in reader.schemas()}
-        tables_there = AppliedTables(session, settings.target, settings.table_format, reader.log_id)
+        modes = Modes(settings.mode, settings.modes.by_mode())
+        tables_there = AppliedTables(
+            session, settings.target, settings.table_format, reader.log_id, modes
+        )
         verifier = Verifier(
             reader,
             SparkRows(tables_there),
@@ -79,7 +83,14 @@ def prove_with(
             timeout_s=timeout_s,
             stored=lambda row, schema: as_stored(dict(row), schema),
         )
-        chosen = [newest[table] for table in tables if table in newest]
+        shown = [table for table in tables if tables_there.shows_rows(table)]
+        if tables and not shown:
+            raise ConfigError(
+                "verify-no-target",
+                "the tables are kept as append logs, which hold events and no rows to compare",
+                hint="keep a mirror beside them: spark.modes.mirror",
+            )
+        chosen = [newest[table] for table in shown if table in newest]
         return verified(verifier, chosen, source_rows(config, log), progress)
     finally:
         reader.close()

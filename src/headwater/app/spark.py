@@ -6,9 +6,9 @@ the package installed on the cluster Spark also finds it by itself through `pysp
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -19,10 +19,11 @@ from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
 from headwater.spark import formats
-from headwater.spark.mirror import Apply, Mirror
+from headwater.spark.modes import Mode, Modes
 from headwater.spark.parquet import AppendLog
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
+from headwater.spark.tables import Apply, Tables
 
 TableFormat = Literal["delta", "parquet"]
 
@@ -71,7 +72,11 @@ def _recipe(name: str, log: Path | str | None, registry: Mapping[str, str] | Non
 
 @dataclass(frozen=True, slots=True)
 class TableJob:
-    """Apply a log to tables below `target`; `interval_s` None catches up once and ends."""
+    """Apply a log to tables below `target`; `interval_s` None catches up once and ends.
+
+    - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
+    - `mode`: what is kept of a table that `modes` does not name.
+    """
 
     log_path: Path | str
     target: str
@@ -80,6 +85,17 @@ class TableJob:
     tables: tuple[str, ...] = ()
     interval_s: float | None = None
     max_events: int | None = 200_000
+    mode: Mode = "mirror"
+    modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """A mode that cannot be kept is told here, before a session is started."""
+        if self._modes() != Modes() and self.table_format == "parquet":
+            raise ConfigError(
+                "spark-mode",
+                "parquet tables only append changes",
+                hint='TableJob(..., table_format="delta")',
+            )
 
     @property
     def checkpoint(self) -> str:
@@ -105,11 +121,14 @@ class TableJob:
         )
         return start(session, plan, self._apply())
 
+    def _modes(self) -> Modes:
+        return Modes(self.mode, self.modes)
+
     def _apply(self) -> Apply:
         reader = SqliteLog(self.log_path).reader()
         match self.table_format:
             case "delta":
-                return Mirror(self.location, reader, reader.log_id)
+                return Tables(self.location, reader, reader.log_id, self._modes())
             case "parquet":
                 return AppendLog(self.location, reader)
 

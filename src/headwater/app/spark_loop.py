@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from headwater.app.config import Config, SparkSettings
 from headwater.app.source_tables import source_tables
-from headwater.app.tables import choose_tables
+from headwater.app.tables import choose_tables, require_names
 from headwater.contract import Clock
 from headwater.errors import MachineError
 from headwater.log import SqliteLog
@@ -18,6 +18,7 @@ from headwater.runtime.loop import Loop
 if TYPE_CHECKING:
     from headwater.app.spark import TableJob
     from headwater.spark.applied import Session
+    from headwater.spark.modes import Mode
 
 CONSUMER = "spark"
 SessionFactory = Callable[[], "AbstractContextManager[Session]"]
@@ -106,8 +107,19 @@ def spark_loop(
         consumer=CONSUMER,
         tables=_tables(config, settings),
         interval_s=interval,
+        mode=settings.mode,
+        modes=_modes(config, settings),
     )
     return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
+
+
+def _modes(config: Config, settings: SparkSettings) -> dict[Mode, tuple[str, ...]]:
+    """Globs by mode; a name that is no table would keep nothing, and nobody would know."""
+    named = settings.modes.by_mode()
+    known = source_tables(config) if named else ()
+    for mode, globs in named.items():
+        require_names(globs, known, f"spark.modes.{mode}")
+    return named
 
 
 def _tables(config: Config, settings: SparkSettings) -> tuple[str, ...]:

@@ -10,8 +10,6 @@ from pyspark.sql import functions as f
 from headwater.event import Column, Kind, LogicalType
 from headwater.event.value import TEXT_TAG
 
-SEQUENCE = "_headwater_sequence"
-
 _SCALARS = {
     Kind.BOOLEAN: "boolean",
     Kind.INT16: "smallint",

@@ -8,6 +8,7 @@ repeated. The table property says the same for people; it is written right after
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -18,13 +19,17 @@ from pyspark.sql.functions import col
 from headwater.errors import ConfigError
 from headwater.event import TableSchema
 from headwater.failpoint import failpoint
-from headwater.spark.columns import SEQUENCE, quoted, stored_type
-from headwater.spark.latest import DELETED, MISSING, PARTIAL, SEQ, TableChanges
+from headwater.spark.changes import DELETED, MISSING, PARTIAL, SEQ, TableChanges
+from headwater.spark.columns import quoted, stored_type
+from headwater.spark.layout import MIRROR, SEQUENCE, Layout
 
 _APP_ID = "spark.databricks.delta.write.txnAppId"
 _VERSION = "spark.databricks.delta.write.txnVersion"
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 PROPERTY = "headwater.sequence"
+
+# From the names of the table and of a view with the rows to the SQL that brings them together.
+Statement = Callable[[str, str], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +49,7 @@ class DeltaTarget:
         self._app_id = app_id
         self._name = f"delta.{quoted(path)}"
 
-    def prepare(self, schema: TableSchema) -> bool:
+    def prepare(self, schema: TableSchema, layout: Layout = MIRROR) -> bool:
         """Make the table, or add the columns that it lacks; never by merging schemas.
 
         True if the table is new and therefore empty.
@@ -52,7 +57,7 @@ class DeltaTarget:
         wanted = {column.name: stored_type(column.type) for column in schema.columns}
         if not self._exists():
             failpoint("spark.table.before_create")
-            self._create(wanted, schema)
+            self._create({**wanted, **layout}, schema)
             failpoint("spark.table.after_create")
             return True
         present = {
@@ -82,7 +87,7 @@ class DeltaTarget:
     def _create(self, wanted: dict[str, str], schema: TableSchema) -> None:
         key = ",".join(schema.primary_key)
         self._session.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._name} ({_ddl({**wanted, SEQUENCE: 'bigint'})})"
+            f"CREATE TABLE IF NOT EXISTS {self._name} ({_ddl(wanted)})"
             " USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true',"
             f" 'headwater.table' = {_literal(str(schema.table))},"
             f" 'headwater.key' = {_literal(key)}, '{PROPERTY}' = '0')"
@@ -127,13 +132,17 @@ class DeltaTarget:
         failpoint("spark.table.after_fill")
 
     def merge(self, rows: DataFrame, changes: TableChanges, until: int) -> None:
+        """Merge the latest change of each key."""
+        self.write(rows, until, lambda target, view: merge_sql(target, view, changes))
+
+    def write(self, rows: DataFrame, until: int, statement: Statement) -> None:
         """Bring the table to `until` in one commit that carries its position."""
         view = f"headwater_{uuid4().hex}"
         rows.createOrReplaceTempView(view)
         self._carry_position(until)
         try:
             failpoint("spark.table.before_merge")
-            self._session.sql(merge_sql(self._name, view, changes))
+            self._session.sql(statement(self._name, view))
             failpoint("spark.table.after_merge")
         finally:
             self._session.catalog.dropTempView(view)

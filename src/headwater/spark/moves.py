@@ -15,8 +15,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from headwater.spark.columns import quoted, stored_type
-from headwater.spark.latest import (
+from headwater.spark.changes import (
     DELETED,
     MISSING,
     MOVED,
@@ -27,11 +26,13 @@ from headwater.spark.latest import (
     names_where,
     says,
 )
+from headwater.spark.columns import quoted, stored_type
 
 _ARRIVES = "__arrives"
 _DEPARTS = "__departs"
 _STORY = "__story"
 _ORIGIN = "__origin"
+_STAY = "__stay"
 _WHOLE = "__told_whole"
 _HELD = "__held"
 
@@ -82,9 +83,9 @@ def _with_moves(rows: DataFrame, changes: TableChanges) -> DataFrame:
     key = key_columns(changes)
     before = Window.partitionBy(*key).orderBy(SEQ).rowsBetween(Window.unboundedPreceding, -1)
     removed = f.count_if(f.col(DELETED)).over(before)
-    stay = Window.partitionBy(*key, "__stay")
+    stay = Window.partitionBy(*key, _STAY)
     moves = {_ARRIVES: _arrival(), _DEPARTS: _carried() & f.col(DELETED)}
-    return rows.withColumn("__stay", removed).withColumns(
+    return rows.withColumn(_STAY, removed).withColumns(
         {name: f.max(f.when(is_it, f.col(SEQ))).over(stay) for name, is_it in moves.items()}
     )
 
@@ -123,7 +124,8 @@ def _told(stories: DataFrame, changes: TableChanges) -> DataFrame:
         for place, name in enumerate(changes.others)
     }
     whole = f.max(~f.col(DELETED) & ~f.col(PARTIAL)).over(so_far)
-    origin = f.first(f.struct(*key_columns(changes))).over(so_far)
+    # The first row to stand at a key in the batch may be the table's; a later one is not.
+    origin = f.first(f.when(f.col(_STAY) == 0, f.struct(*key_columns(changes)))).over(so_far)
     return stories.withColumns({**told, _WHOLE: whole, _ORIGIN: f.when(_arrival(), origin)})
 
 

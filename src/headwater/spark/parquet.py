@@ -10,12 +10,11 @@ from pyspark.sql import functions as f
 from headwater.contract import SchemaHistory
 from headwater.errors import HeadwaterError
 from headwater.failpoint import failpoint
-from headwater.spark.columns import SEQUENCE
-from headwater.spark.latest import DELETED, MISSING, MOVED, PARTIAL, SEQ, row_changes
-from headwater.spark.mirror import classified, contents
+from headwater.spark.batch import classified, contents
+from headwater.spark.changes import AT, DELETED, MISSING, MOVED, PARTIAL, SEQ, row_changes
+from headwater.spark.layout import DELETED_FLAG, SEQUENCE
 from headwater.spark.target import table_path
 
-DELETE_FLAG = "_headwater_deleted"
 BATCH = "headwater_until"
 
 
@@ -39,8 +38,9 @@ class AppendLog:
             batch = contents(frame, self.history)
             for changes in batch.tables:
                 folder = table_path(self.target, changes.schema.table)
-                rows = row_changes(frame, changes, 0).drop(MISSING, PARTIAL, MOVED)
-                named = rows.withColumnsRenamed({SEQ: SEQUENCE, DELETED: DELETE_FLAG})
+                rows = row_changes(frame, changes, changes.floor(0))
+                rows = rows.drop(AT, MISSING, PARTIAL, MOVED)
+                named = rows.withColumnsRenamed({SEQ: SEQUENCE, DELETED: DELETED_FLAG})
                 try:
                     failpoint("spark.table.before_write")
                     path = f"{folder}/{BATCH}={batch.until}"
@@ -57,7 +57,7 @@ class AppendLog:
 def current_rows(session: SparkSession, path: str, key: tuple[str, ...]) -> DataFrame:
     """The table as it stands after the appended changes: the last change of each key."""
     changes = session.read.option("mergeSchema", "true").parquet(path)
-    newest = Window.partitionBy(*map(f.col, key)).orderBy(f.col(SEQUENCE).desc(), DELETE_FLAG)
+    newest = Window.partitionBy(*map(f.col, key)).orderBy(f.col(SEQUENCE).desc(), DELETED_FLAG)
     ranked = changes.withColumn("__place", f.row_number().over(newest))
-    last = ranked.where((f.col("__place") == 1) & ~f.col(DELETE_FLAG))
-    return last.drop("__place", DELETE_FLAG, BATCH)
+    last = ranked.where((f.col("__place") == 1) & ~f.col(DELETED_FLAG))
+    return last.drop("__place", DELETED_FLAG, BATCH)

@@ -13,7 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import CATALOG, StateError
 from headwater.spark.datasource import NAME
-from headwater.spark.mirror import Apply
+from headwater.spark.tables import Apply
 
 _CODED = re.compile(r"\[([a-z0-9-]+)\] ([^\n]+)")
 

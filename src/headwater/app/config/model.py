@@ -9,9 +9,10 @@ from pydantic import Field, model_validator
 from headwater.app.config.cdc import CdcSettings, CompiledCdc, EntitySettings
 from headwater.app.config.quantity import Duration, Size
 from headwater.app.config.registry import RegistrySettings
-from headwater.app.config.scalar import Bool, FilePath, Int, SecretText, Target, Text, Trigger
+from headwater.app.config.scalar import Bool, FilePath, Int, SecretText, Text
 from headwater.app.config.section import EVERY_TABLE, Globs, Name, Section
 from headwater.app.config.source import SourceSettings
+from headwater.app.config.spark import SparkSettings
 
 __all__ = [
     "LOOPBACK",
@@ -46,23 +47,6 @@ class LogSettings(Section):
     retention: Annotated[
         RetentionSettings, Field(description="Unlimited where nothing is said")
     ] = RetentionSettings()
-
-
-class SparkSettings(Section):
-    """Tables that Spark keeps equal to the source."""
-
-    target: Annotated[Target, Field(min_length=1, description="Directory or URI of the tables")]
-    table_format: Annotated[
-        Literal["delta", "parquet"],
-        Field(description="delta keeps a mirror; parquet appends every change and needs no jar"),
-    ] = "delta"
-    mode: Annotated[Literal["mirror"], Field(description="What the tables hold")] = "mirror"
-    trigger: Annotated[
-        Trigger,
-        Field(description="Time between micro-batches, or available_now to catch up and stop"),
-    ] = Duration(5000)
-    tables: Annotated[Globs, Field(min_length=1, description="Tables to apply")] = EVERY_TABLE
-    master: Annotated[Text, Field(description="Spark master URL")] = "local[2]"
 
 
 class SinkSettings(Section):

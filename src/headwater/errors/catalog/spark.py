@@ -38,7 +38,12 @@ ENTRIES = section(
     (
         "spark-no-key",
         "A table without a primary key cannot be mirrored row by row.",
-        "Give it a primary key, or leave it out with spark.tables.",
+        "Give it a primary key, name it in spark.modes.append_log, or not in spark.tables.",
+    ),
+    (
+        "spark-mode",
+        "A mode of keeping tables does not exist, or the table format does not have it.",
+        "Choose mirror, soft_delete, scd2 or append_log, on Delta tables.",
     ),
     (
         "spark-type-changed",

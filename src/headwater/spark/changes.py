@@ -1,0 +1,179 @@
+"""What a micro-batch says of one table: its events, and the changes of rows that they are.
+
+A change of the key is two things at once: its old key goes, its new key comes. A column that the
+source did not send, or that an older shape of the table did not have, is not NULL but missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from headwater.event import Operation, TableSchema
+from headwater.spark.columns import image_ddl, quoted, typed
+
+SEQ = "__sequence"
+DELETED = "__deleted"
+MISSING = "__missing"
+PARTIAL = "__partial"
+MOVED = "__moved"
+AT = "__at"
+ROW = "__row"
+
+_FAIL = {"mode": "FAILFAST"}
+
+
+@dataclass(frozen=True, slots=True)
+class TableChanges:
+    """What a micro-batch holds for one table.
+
+    `lacking` names, per schema id, the columns of the newest shape that the older one has not;
+    `truncated_at` is the last truncate, before which nothing counts; `carrying` counts the changes
+    of a key that did not bring every column along.
+    """
+
+    table: str
+    schema: TableSchema
+    lacking: Mapping[int, tuple[str, ...]]
+    partial: bool
+    truncated_at: int | None
+    carrying: int = 0
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The column names of the newest shape."""
+        return tuple(column.name for column in self.schema.columns)
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """Those that are not of the key."""
+        return tuple(name for name in self.columns if name not in self.schema.primary_key)
+
+    @property
+    def merges(self) -> bool:
+        """Whether a change may say nothing about a column."""
+        return self.partial or any(self.lacking.values())
+
+    def floor(self, after: int) -> int:
+        """Where a table that has come to `after` and keeps only what is goes on."""
+        return max(after, self.truncated_at or 0)
+
+    def emptied(self, after: int) -> bool:
+        """Whether a table that has come to `after` is emptied by this batch."""
+        return (self.truncated_at or 0) > after
+
+
+def events_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events after a position that are about rows, with the row of each parsed."""
+    table = changes.schema.table
+    ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
+    image = f.when(_is(Operation.DELETE), f.col("before")).otherwise(f.col("after"))
+    return (
+        frame.where(ours & (f.col("sequence_number") > after))
+        .where(~_is(Operation.SCHEMA_CHANGE))
+        .withColumn(ROW, f.from_json(image, image_ddl(changes.schema.columns), _FAIL))
+    )
+
+
+def row_changes(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """Every change of a row with typed columns, a changed key as a delete and an upsert."""
+    parsed = (
+        events_of(frame, changes, after)
+        .where(~_is(Operation.TRUNCATE))
+        .withColumn("__old", f.from_json("before", _key_ddl(changes), _FAIL))
+    )
+    moved = _is(Operation.UPDATE) & f.col("before").isNotNull()
+    split = parsed.withColumn(MOVED, moved & ~_same_key(changes)).withColumn(
+        "__leaves",
+        f.explode(
+            f.when(f.col(MOVED), f.array(flag(value=True), flag(value=False))).otherwise(
+                f.array(flag(value=False))
+            )
+        ),
+    )
+    return split.select(
+        f.col("sequence_number").alias(SEQ),
+        committed_at().alias(AT),
+        (_is(Operation.DELETE) | f.col("__leaves")).alias(DELETED),
+        *_columns(changes),
+        missing(changes).alias(MISSING),
+        (f.size(f.coalesce("unavailable_columns", f.array())) > 0).alias(PARTIAL),
+        MOVED,
+    )
+
+
+def truncates(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """When the table was emptied, after a position."""
+    emptied = events_of(frame, changes, after).where(_is(Operation.TRUNCATE))
+    return emptied.select(f.col("sequence_number").alias(SEQ), committed_at().alias(AT))
+
+
+def committed_at() -> SparkColumn:
+    """An event's commit time at the source."""
+    return f.col("source.timestamp")
+
+
+def flag(*, value: bool) -> SparkColumn:
+    """A constant."""
+    return f.lit(value)
+
+
+def key_columns(changes: TableChanges) -> list[SparkColumn]:
+    """The columns of the key."""
+    return [f.col(quoted(name)) for name in _key(changes)]
+
+
+def names_where(conditions: Mapping[str, SparkColumn]) -> SparkColumn:
+    """The names whose condition holds."""
+    chosen = (f.when(condition, f.lit(name)) for name, condition in conditions.items())
+    return f.array_compact(f.array(*chosen)).cast("array<string>")
+
+
+def says(name: str) -> SparkColumn:
+    """Whether a change says what a column is."""
+    return ~f.col(DELETED) & ~f.array_contains(MISSING, name)
+
+
+def missing(changes: TableChanges, unsent_in: str = "unavailable_columns") -> SparkColumn:
+    """Names of the columns that an event says nothing about."""
+    unsent = f.coalesce(f.col(unsent_in), f.array().cast("array<string>"))
+    for schema_id, names in changes.lacking.items():
+        if names:
+            lacking = f.array(*map(f.lit, names))
+            older = f.col("schema_id") == schema_id
+            unsent = f.when(older, f.array_union(unsent, lacking)).otherwise(unsent)
+    return unsent
+
+
+def _is(op: Operation) -> SparkColumn:
+    return f.col("op") == op.label
+
+
+def _key(changes: TableChanges) -> tuple[str, ...]:
+    return changes.schema.primary_key
+
+
+def _key_ddl(changes: TableChanges) -> str:
+    keys = set(_key(changes))
+    return image_ddl([column for column in changes.schema.columns if column.name in keys])
+
+
+def _same_key(changes: TableChanges) -> SparkColumn:
+    same = flag(value=True)
+    for name in _key(changes):
+        same = same & f.col(ROW).getField(name).eqNullSafe(f.col("__old").getField(name))
+    return same
+
+
+def _columns(changes: TableChanges) -> list[SparkColumn]:
+    chosen = []
+    for column in changes.schema.columns:
+        value = typed(column, ROW)
+        if column.name in _key(changes):
+            value = f.when(f.col("__leaves"), typed(column, "__old")).otherwise(value)
+        chosen.append(value.alias(column.name))
+    return chosen
