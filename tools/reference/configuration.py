@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tools.reference.markdown import table, unwrapped
+
+if TYPE_CHECKING:
+    from headwater.app.config.section import Section
 
 
 def configuration() -> Iterator[str]:
@@ -86,11 +89,17 @@ def _values(setting: Mapping[str, Any], known: Mapping[str, Any]) -> str:
 
 
 def _default(section: str, name: str) -> str:
-    """The default as it would be written in the file; the model has it, typed."""
-    from headwater.app.config import model
+    """The default as it would be written in the file; the section's model has it, typed."""
+    from headwater.app.config.section import Section
 
-    value = getattr(model, section).model_fields[name].default
+    value = _models(Section)[section].model_fields[name].default
     if value is None or value == ():
         return "none"
     text = ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
     return f"`{text.lower() if isinstance(value, bool) else text}`"
+
+
+def _models(base: type[Section]) -> dict[str, type[Section]]:
+    """Every kind of section by its name."""
+    below = (_models(each) for each in base.__subclasses__())
+    return {base.__name__: base} | {name: each for found in below for name, each in found.items()}
