@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from threading import Thread
 
 import pytest
 
@@ -172,3 +173,23 @@ def test_rows_have_the_columns_of_their_time_when_the_table_changes_between_them
         assert [column.name for column in schema.columns] == list(event.after or {})
         assert schema.primary_key == ("id",)
     assert ops(events).count(Operation.SCHEMA_CHANGE) == 3
+
+
+def test_probing_never_blocks_when_the_receiver_is_busy(database: PostgresDatabase) -> None:
+    """It waits for the reader to make room then: a reader that waits for it would do so forever."""
+    with streaming(database) as capture:
+        changes = 8 * GULP_MESSAGES
+        database.sql("INSERT INTO t SELECT g, 'x' FROM generate_series(1, %s::int) g", changes)
+        session = capture.source._session
+        assert session is not None
+
+        def probe() -> None:
+            for _ in range(5_000):
+                session.probe()
+
+        time.sleep(2)  # until the receiver has as much as it may hold
+        prober = Thread(target=probe, daemon=True)
+        prober.start()
+        prober.join(10)
+        assert not prober.is_alive(), "the reader hangs"
+        assert len(capture.until(changes, max_events=GULP_MESSAGES)) == changes

@@ -13,6 +13,7 @@ import socket
 import struct
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from threading import Event, Thread
 from typing import Any
 
@@ -84,6 +85,7 @@ class Receiver:
         self._told = (0, 0)
         self._told_at = 0.0
         self._waker, self._woken = socket.socketpair()
+        self._waker.settimeout(0)
         self._thread = Thread(target=self._run, name="headwater-postgres-receiver", daemon=True)
 
     def start(self, slot: str, lsn: int, options: Mapping[str, str]) -> None:
@@ -119,13 +121,18 @@ class Receiver:
     def probe(self) -> None:
         """Ask the server to say how far it has come; the answer arrives as a gulp."""
         self._asking = True
-        self._waker.send(b"x")
+        self._wake()
+
+    def _wake(self) -> None:
+        """End the receiver's waiting. On a backlog it does not wait, and nobody takes the bytes."""
+        with suppress(BlockingIOError):
+            self._waker.send(b"x")
 
     def stop(self) -> None:
         """Say what is confirmed and end the stream. Safe to call twice."""
         if not self._stop.is_set():
             self._stop.set()
-            self._waker.send(b"x")
+            self._wake()
         if self._thread.is_alive():
             self._thread.join()
         self._connection.close()
