@@ -11,7 +11,7 @@ fi
 # Sessions here live for seconds: compiling less and collecting simply lets a JVM start sooner.
 export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS:--XX:TieredStopAtLevel=1 -XX:+UseSerialGC}"
 
-names=("the kill tests" "all other tests" "the tests with Spark")
+names=("PostgreSQL and the kill tests" "all other tests" "the tests with Spark")
 pids=()
 logs=$(mktemp -d)
 trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$logs"' EXIT
@@ -21,8 +21,8 @@ start() { # start PYTEST_ARGUMENTS...: the next group, in the background
   pids+=($!)
 }
 echo "==> ${names[0]}, ${names[1]} and ${names[2]}: each is shown when it has ended"
-start -m "not spark" tests/chaos
-start -m "not spark" tests --ignore=tests/chaos
+start -m "not spark" tests/chaos tests/integration/postgres
+start -m "not spark" tests --ignore=tests/chaos --ignore=tests/integration/postgres
 # A JVM that finds its classes in an archive starts sooner still; one without it starts all the same.
 if archive=$(.venv/bin/python tools/spark_archive.py); then
   JDK_JAVA_OPTIONS+=" -XX:SharedArchiveFile=$archive -Xlog:cds=off -Xlog:cds+dynamic=off"
