@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.log import SqliteLog
 from headwater.spark.columns import quoted
 from headwater.spark.layout import (
     COMMITTED_AT,
@@ -26,9 +25,8 @@ from headwater.spark.layout import (
     VALID_TO,
 )
 from headwater.spark.modes import MODES, Mode, Modes
-from headwater.spark.tables import Tables
 from headwater.spark.target import table_path
-from headwater.testing.builders import IDENTITY
+from tests.spark.lake import Lake
 from tests.spark.letters import LETTERS, Letters
 from tests.spark.oracle import Oracle
 
@@ -57,42 +55,22 @@ def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
     spark.conf.unset(compiled)
 
 
-class Lake:
-    """A log, and the tables that are kept of it in every mode."""
+class Modal(Lake):
+    """With a table of every mode."""
 
-    def __init__(self, spark: SparkSession, directory: Path) -> None:
-        self._spark = spark
-        self._log = SqliteLog.create(directory / "letters.hwlog")
-        self._target = str(directory / "lake")
-        self._writer = self._log.writer(IDENTITY)
-
-    @property
-    def head(self) -> int:
-        return self._writer.head
-
-    def append(self, letters: Letters) -> None:
-        for batch in letters.take():
-            self._writer.append(batch)
-
-    def apply(self, after: int) -> None:
-        """What the log holds after a sequence number, as one micro-batch."""
-        reader = self._log.reader()
-        modes = Modes(chosen=dict.fromkeys(MODES, ("public.l*",)))
-        frame = self._spark.read.format("headwater").option("startingSequence", after)
-        tables = Tables(self._target, reader, reader.log_id, modes)
-        tables(frame.load(str(self._log.path)), 0)
+    modes = Modes(chosen=dict.fromkeys(MODES, ("public.l*",)))
 
     def oracle(self, names: tuple[str, ...]) -> Oracle:
         """The same log, event by event."""
         oracle = Oracle(names)
-        for batch in self._log.reader().read(0, self.head):
+        for batch in self.log.reader().read(0, self.head):
             for event in batch:
                 oracle.hear(event)
         return oracle
 
     def held(self, mode: Mode, names: tuple[str, ...]) -> list[tuple[Any, ...]]:
-        path = table_path(self._target, LETTERS.table, mode)
-        frame = self._spark.read.format("delta").load(path)
+        path = table_path(self.target, LETTERS.table, mode)
+        frame = self.spark.read.format("delta").load(path)
         return list(map(tuple, frame.selectExpr(*map(quoted, names), *EXTRA[mode]).collect()))
 
 
@@ -102,7 +80,7 @@ def test_table_equals_the_oracle_in_every_mode_when_histories_and_batches_are_ra
 ) -> None:
     """INV-10, exactly once. Batches overlap and come again, as after a crash."""
     chooser = random.Random(seed)
-    lake, letters = Lake(interpreted, tmp_path), Letters(chooser)
+    lake, letters = Modal(interpreted, tmp_path), Letters(chooser)
     heads = [0]
     for turn in (Letters.widen, _emptied_twice):
         _live(letters, chooser.choice((20, 40)), turn)

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.log import SqliteLog
 from headwater.spark.columns import quoted
-from headwater.spark.tables import Tables
 from headwater.spark.target import table_path
-from headwater.testing.builders import IDENTITY
+from tests.spark.lake import Lake
 from tests.spark.letters import Letters
 
 pytestmark = pytest.mark.spark
@@ -23,34 +21,13 @@ pytestmark = pytest.mark.spark
 SEEDS = range(1, 1 + int(os.environ.get("HEADWATER_SEEDS", "1")))
 
 
-class Lake:
-    """A log, and the tables that a mirror makes of its parts."""
-
-    def __init__(self, spark: SparkSession, directory: Path) -> None:
-        self._spark = spark
-        self._log = SqliteLog.create(directory / "letters.hwlog")
-        self._target = str(directory / "lake")
-        self._writer = self._log.writer(IDENTITY)
-
-    @property
-    def head(self) -> int:
-        return self._writer.head
-
-    def append(self, letters: Letters) -> None:
-        """Put what the table has told into the log."""
-        for batch in letters.take():
-            self._writer.append(batch)
-
-    def apply(self, after: int) -> None:
-        """What the log holds after a sequence number, as one micro-batch."""
-        reader = self._log.reader()
-        frame = self._spark.read.format("headwater").option("startingSequence", after)
-        Tables(self._target, reader, reader.log_id)(frame.load(str(self._log.path)), 0)
+class Mirrored(Lake):
+    """With what the mirror holds."""
 
     def held(self, letters: Letters) -> dict[int, tuple[Any, ...]]:
-        path = table_path(self._target, letters.schema.table)
+        path = table_path(self.target, letters.schema.table)
         names = [quoted(column.name) for column in letters.schema.columns[1:]]
-        rows = self._spark.read.format("delta").load(path).select(*names).collect()
+        rows = self.spark.read.format("delta").load(path).select(*names).collect()
         found = {row[0]: tuple(row)[1:] for row in rows}
         assert len(found) == len(rows)
         return found
@@ -188,7 +165,7 @@ def test_moved_row_keeps_its_long_values_when_nothing_sends_them(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """INV-10. Each story has ten numbers of its own; rows stand at the first and the sixth."""
-    lake, letters = Lake(spark, tmp_path), Letters(random.Random(1))
+    lake, letters = Mirrored(spark, tmp_path), Letters(random.Random(1))
     for place in range(len(STORIES)):
         letters.insert(place * 10)
         letters.insert(place * 10 + 5)
@@ -211,7 +188,7 @@ def test_table_equals_the_source_when_histories_and_batches_are_random(
 ) -> None:
     """INV-10. The batches overlap, as after a crash."""
     chooser = random.Random(seed)
-    lake, letters = Lake(spark, tmp_path), Letters(chooser)
+    lake, letters = Mirrored(spark, tmp_path), Letters(chooser)
     for number in range(60):
         letters.older(number * 3)
     heads = [0]
