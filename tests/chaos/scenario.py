@@ -28,7 +28,7 @@ _OFFLINE_STEPS = 2
 _LIVE_STEPS = 14
 # After them a worker that is to be killed gets single transactions, each with the time to become a
 # group of its own, so that a late passage of its failpoint comes on any machine.
-_EXTRA_STEPS = 150
+_EXTRA_STEPS = 600
 _EXTRA_BREATH_S = 0.03
 _LOOK = """
 import sqlite3, sys, time
