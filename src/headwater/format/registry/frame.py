@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from headwater.format.files.varint import long
+
 _MAGIC = b"\0"
 _HEAD_BYTES = 5
 _MAX_DEPTH = 32
@@ -33,7 +35,7 @@ def path_bytes(path: Sequence[int]) -> bytes:
     """The path to a message of a .proto file."""
     if list(path) == [0]:
         return b"\0"
-    return b"".join(map(_varint, (len(path), *path)))
+    return b"".join(map(long, (len(path), *path)))
 
 
 def split_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
@@ -46,16 +48,6 @@ def split_path(data: bytes) -> tuple[tuple[int, ...], bytes]:
         index, place = _read_varint(data, place)
         path.append(index)
     return tuple(path) or (0,), data[place:]
-
-
-def _varint(number: int) -> bytes:
-    rest = number << 1 if number >= 0 else (-number << 1) - 1
-    found = bytearray()
-    while rest > 0x7F:
-        found.append(rest & 0x7F | 0x80)
-        rest >>= 7
-    found.append(rest)
-    return bytes(found)
 
 
 def _read_varint(data: bytes, place: int) -> tuple[int, int]:
