@@ -11,33 +11,33 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob, spark_session
 from headwater.errors import HeadwaterError
 from headwater.event import TableId
-from headwater.failpoint import failpoint
-from headwater.spark import delta
-from headwater.spark.changes import SEQ, TableChanges
-from headwater.spark.layout import SEQUENCE
-from headwater.spark.target import table_path
+from headwater.spark.change.changes import SEQ, TableChanges
+from headwater.spark.mode import mirror
+from headwater.spark.table import merge
+from headwater.spark.table.delta import DeltaTarget
+from headwater.spark.table.layout import SEQUENCE
+from headwater.spark.table.path import table_path
 from tests.chaos.worker import Place
 from tests.chaos.workload import KEYS
 
 
 def plant_unguarded_merge() -> None:
     """A MERGE that neither compares sequence numbers nor carries its position in the commit."""
-    guarded = delta.merge_sql
+    guarded = merge.merge_sql
 
-    def merge(self: delta.DeltaTarget, rows: DataFrame, changes: TableChanges, until: int) -> None:
-        del until
-        view = f"unguarded_{changes.table}"
-        rows.createOrReplaceTempView(view)
-        failpoint("spark.table.before_merge")
-        newer = f"s.{SEQ} > t.{SEQUENCE}"
-        self._session.sql(guarded(self._name, view, changes).replace(newer, "true"))
+    def unguarded(target: str, view: str, changes: TableChanges) -> str:
+        return guarded(target, view, changes).replace(f"s.{SEQ} > t.{SEQUENCE}", "true")
 
-    delta.DeltaTarget.merge = merge  # type: ignore[method-assign]
+    def nothing(self: DeltaTarget, until: int) -> None:
+        del self, until
+
+    mirror.merge_sql = unguarded  # type: ignore[attr-defined]
+    DeltaTarget._carry_position = nothing  # type: ignore[method-assign]
 
 
 def drive(place: Place, *, dump: bool) -> None:

@@ -7,8 +7,9 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from headwater.log import SqliteLog
+from headwater.spark.apply.tables import Tables
 from headwater.spark.modes import Modes
-from headwater.spark.tables import Tables
+from headwater.spark.table.delta import DeltaTargets
 from headwater.testing.builders import IDENTITY
 from tests.spark.letters import Letters
 
@@ -37,5 +38,5 @@ class Lake:
         """What the log holds after a sequence number, as one micro-batch."""
         reader = self.log.reader()
         frame = self.spark.read.format("headwater").option("startingSequence", after)
-        tables = Tables(self.target, reader, reader.log_id, self.modes)
+        tables = Tables(DeltaTargets(self.target, reader.log_id), reader, self.modes)
         tables(frame.load(str(self.log.path)), 0)

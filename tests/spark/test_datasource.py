@@ -12,8 +12,8 @@ from headwater.app.spark import TableJob
 from headwater.errors import HeadwaterError
 from headwater.event import EventBatch
 from headwater.log import SqliteLog
-from headwater.spark.frame import SPARK_DDL, to_spark
 from headwater.spark.query import StreamPlan, start
+from headwater.spark.source.frame import SPARK_DDL, to_spark
 from headwater.testing.builders import IDENTITY, inserts, source_batch
 
 pytestmark = pytest.mark.spark

@@ -15,8 +15,8 @@ from headwater.contract import MessageFormat
 from headwater.errors import ConfigError, DataError
 from headwater.event import EventBatch, Operation, Snapshot, Transaction
 from headwater.log import SqliteLog
-from headwater.spark.formats import decode_batches, encode_batches
-from headwater.spark.frame import from_spark, to_spark
+from headwater.spark.functions.formats import decode_batches, encode_batches
+from headwater.spark.source.frame import from_spark, to_spark
 from headwater.testing.builders import IDENTITY, ITEMS, inserts, source_batch
 from headwater.testing.conformance.format import envelope
 from tests.fix_registry import PASSWORD, USER, Door

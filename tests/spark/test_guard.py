@@ -6,9 +6,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.event import Column, Kind, LogicalType, TableId, TableSchema
-from headwater.spark import delta
-from headwater.spark.changes import TableChanges
-from headwater.spark.delta import DeltaTarget
+from headwater.spark.change.changes import TableChanges
+from headwater.spark.table import merge
+from headwater.spark.table.delta import DeltaTarget
+from headwater.spark.table.layout import MIRROR
 
 pytestmark = pytest.mark.spark
 
@@ -19,15 +20,16 @@ ITEMS = TableSchema(
 )
 CHANGES = TableChanges("items", ITEMS, {}, partial=False, truncated_at=None)
 COLUMNS = "__sequence bigint, __deleted boolean, id bigint, name string, __partial boolean"
+STORED = "id bigint, name string, _headwater_sequence bigint"
 
 
 def _late_change(spark: SparkSession, path: Path) -> str:
     """A newer row stands in the table; then a stale writer, under another name, merges its own."""
     for writer, sequence, name in (("first", 20, "newer"), ("stale", 10, "older")):
         table = DeltaTarget(spark, str(path), writer)
-        table.prepare(ITEMS)
+        table.prepare(ITEMS, MIRROR)
         rows = spark.createDataFrame([(sequence, False, 1, name, False)], COLUMNS)
-        table.merge(rows, CHANGES, sequence)
+        table.write(rows, sequence, lambda name, view: merge.merge_sql(name, view, CHANGES))
     (row,) = spark.read.format("delta").load(str(path)).collect()
     return str(row["name"])
 
@@ -40,7 +42,7 @@ def test_older_change_would_win_when_the_guard_is_planted_away(
     spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The teeth of the test above: the same story with the guard removed goes wrong."""
-    guarded = delta.merge_sql
+    guarded = merge.merge_sql
 
     def unguarded(target: str, view: str, changes: TableChanges) -> str:
         sql = guarded(target, view, changes)
@@ -48,7 +50,7 @@ def test_older_change_would_win_when_the_guard_is_planted_away(
         assert planted != sql
         return planted
 
-    monkeypatch.setattr(delta, "merge_sql", unguarded)
+    monkeypatch.setattr(merge, "merge_sql", unguarded)
     assert _late_change(spark, tmp_path / "items") == "older"
 
 
@@ -58,14 +60,14 @@ def test_second_driver_that_fills_a_new_table_doubles_no_key(
     """Both looked while the table was new; the later one holds more changes."""
     path = str(tmp_path / "items")
     first, second = (DeltaTarget(spark, path, "driver") for _ in range(2))
-    first.prepare(ITEMS)
-    second.prepare(ITEMS)
+    first.prepare(ITEMS, MIRROR)
+    second.prepare(ITEMS, MIRROR)
     for table, until, names in ((first, 10, ["a"]), (second, 20, ["a", "b"]), (first, 15, ["a"])):
-        rows = [(until, False, number, name, False) for number, name in enumerate(names)]
-        table.fill(spark.createDataFrame(rows, COLUMNS), CHANGES, until)
+        rows = [(number, name, until) for number, name in enumerate(names)]
+        table.fill(spark.createDataFrame(rows, STORED), until)
     held = spark.read.format("delta").load(path).collect()
     assert sorted((row["id"], row["name"]) for row in held) == [(0, "a"), (1, "b")]
-    assert first.applied() == 20
+    assert first.standing().applied == 20
 
 
 def test_rows_are_those_of_the_position_when_another_driver_has_gone_on(
@@ -74,12 +76,13 @@ def test_rows_are_those_of_the_position_when_another_driver_has_gone_on(
     """A moved row is completed from the table as it stood before the batch, or not at all."""
     table = DeltaTarget(spark, str(tmp_path / "items"), "driver")
     assert table.rows(table.standing()) is None
-    table.prepare(ITEMS)
-    table.fill(spark.createDataFrame([(10, False, 1, "old", False)], COLUMNS), CHANGES, 10)
+    table.prepare(ITEMS, MIRROR)
+    table.fill(spark.createDataFrame([(1, "old", 10)], STORED), 10)
     standing = table.standing()
-    table.merge(spark.createDataFrame([(20, True, 1, "", False)], COLUMNS), CHANGES, 20)
+    gone = spark.createDataFrame([(20, True, 1, "", False)], COLUMNS)
+    table.write(gone, 20, lambda name, view: merge.merge_sql(name, view, CHANGES))
     held = table.rows(standing)
     assert held is not None
     assert standing.applied == 10
     assert [row["name"] for row in held.collect()] == ["old"]
-    assert table.applied() == 20
+    assert table.standing().applied == 20

@@ -26,9 +26,9 @@ from headwater.log import SqliteLog
 from headwater.source.sqlite import image
 from headwater.source.sqlite.catalog import Catalog
 from headwater.source.sqlite.config import SqliteSourceConfig
-from headwater.spark.delta import PROPERTY, DeltaTarget
-from headwater.spark.parquet import current_rows
-from headwater.spark.rows import as_stored, stored_rows
+from headwater.spark.proof.rows import as_stored, stored_rows
+from headwater.spark.table.delta import PROPERTY, DeltaTarget
+from headwater.spark.table.parquet import current_rows
 from headwater.testing.builders import IDENTITY
 from tests.shop import Shop, open_shop
 
@@ -107,14 +107,14 @@ def _assert_replay_changes_nothing(
 ) -> None:
     """The checkpoint is lost and everything comes again: each table knows its own position."""
     table = DeltaTarget(spark, str(target / "customers"), f"headwater:{shop.log.reader().log_id}")
-    applied = table.applied()
+    applied = table.standing().applied
     shown = spark.sql(f"SHOW TBLPROPERTIES delta.`{target}/customers`").collect()
     assert {row["key"]: row["value"] for row in shown}[PROPERTY] == str(applied)
     shutil.rmtree(job.checkpoint)
     shop.log.rewind("spark", 0)
     job.run_once(spark)
     _assert_equal(spark, shop, target, "delta")
-    assert table.applied() >= applied
+    assert table.standing().applied >= applied
 
 
 def test_mistyped_value_stops_with_its_table_named(

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.spark.columns import quoted
-from headwater.spark.layout import (
+from headwater.spark.modes import MODES, Mode, Modes
+from headwater.spark.sql import quoted
+from headwater.spark.table.layout import (
     COMMITTED_AT,
     CURRENT,
     DELETED_AT,
@@ -24,8 +25,7 @@ from headwater.spark.layout import (
     VALID_FROM,
     VALID_TO,
 )
-from headwater.spark.modes import MODES, Mode, Modes
-from headwater.spark.target import table_path
+from headwater.spark.table.path import table_path
 from tests.spark.lake import Lake
 from tests.spark.letters import LETTERS, Letters
 from tests.spark.oracle import Oracle

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.spark.columns import quoted
-from headwater.spark.target import table_path
+from headwater.spark.sql import quoted
+from headwater.spark.table.path import table_path
 from tests.spark.lake import Lake
 from tests.spark.letters import Letters
 

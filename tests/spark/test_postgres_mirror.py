@@ -14,8 +14,8 @@ from headwater.event import TableId, TableSchema, encode_row
 from headwater.log import SqliteLog
 from headwater.source.postgres import PostgresSource, PostgresSourceConfig
 from headwater.source.postgres.tables.rows import open_rows
-from headwater.spark.rows import as_stored, stored_rows
-from headwater.spark.target import table_path
+from headwater.spark.proof.rows import as_stored, stored_rows
+from headwater.spark.table.path import table_path
 from tests.fix_postgres import PostgresDatabase
 from tests.integration.postgres.capturing import publish
 

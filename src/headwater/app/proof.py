@@ -22,7 +22,7 @@ from headwater.log import SqliteLog
 from headwater.observe import SystemClock
 
 if TYPE_CHECKING:
-    from headwater.spark.applied import Session
+    from headwater.spark.proof.applied import Session
 
 # Without a capture process the log will not move: waiting long for it would only hide that.
 _IDLE_TIMEOUT_S = 2.0
@@ -62,9 +62,10 @@ def prove_with(
 ) -> Proof:
     """The proof through a session that is open."""
     from headwater.app.spark_rows import SparkRows
-    from headwater.spark.applied import AppliedTables
     from headwater.spark.modes import Modes
-    from headwater.spark.rows import as_stored
+    from headwater.spark.proof.applied import AppliedTables
+    from headwater.spark.proof.rows import as_stored
+    from headwater.spark.table.delta import DeltaTargets
 
     settings = config.spark
     if settings is None:
@@ -73,9 +74,12 @@ def prove_with(
     try:
         newest = {schema.table: schema for _, schema in reader.schemas()}
         modes = Modes(settings.mode, settings.modes.by_mode())
-        tables_there = AppliedTables(
-            session, settings.target, settings.table_format, reader.log_id, modes
+        targets = (
+            DeltaTargets(settings.target, reader.log_id)
+            if settings.table_format == "delta"
+            else None
         )
+        tables_there = AppliedTables(session, settings.target, targets, modes)
         verifier = Verifier(
             reader,
             SparkRows(tables_there),

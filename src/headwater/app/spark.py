@@ -18,12 +18,13 @@ from headwater.app.format_recipe import FormatRecipe
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
-from headwater.spark import formats
+from headwater.spark.apply.parquet import AppendLog
+from headwater.spark.apply.tables import Apply, Tables
+from headwater.spark.functions import formats
 from headwater.spark.modes import Mode, Modes
-from headwater.spark.parquet import AppendLog
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
-from headwater.spark.tables import Apply, Tables
+from headwater.spark.table.delta import DeltaTargets
 
 TableFormat = Literal["delta", "parquet"]
 
@@ -128,7 +129,8 @@ class TableJob:
         reader = SqliteLog(self.log_path).reader()
         match self.table_format:
             case "delta":
-                return Tables(self.location, reader, reader.log_id, self._modes())
+                targets = DeltaTargets(self.location, reader.log_id)
+                return Tables(targets, reader, self._modes())
             case "parquet":
                 return AppendLog(self.location, reader)
 

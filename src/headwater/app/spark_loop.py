@@ -17,8 +17,8 @@ from headwater.runtime.loop import Loop
 
 if TYPE_CHECKING:
     from headwater.app.spark import TableJob
-    from headwater.spark.applied import Session
     from headwater.spark.modes import Mode
+    from headwater.spark.proof.applied import Session
 
 CONSUMER = "spark"
 SessionFactory = Callable[[], "AbstractContextManager[Session]"]

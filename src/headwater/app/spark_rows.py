@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from headwater.app.verify import TableRows
 from headwater.event import TableSchema
-from headwater.spark.applied import AppliedTables
+from headwater.spark.proof.applied import AppliedTables
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headwater.contract import Cursor, LogReader
 from headwater.log import SqliteLog
-from headwater.spark.datasource import LogDataSource
+from headwater.spark.source.datasource import LogDataSource
 
 
 class SqliteLogOpener:

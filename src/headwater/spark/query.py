@@ -12,8 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import CATALOG, StateError
-from headwater.spark.datasource import NAME
-from headwater.spark.tables import Apply
+from headwater.spark.apply.tables import Apply
+from headwater.spark.source.datasource import NAME
 
 _CODED = re.compile(r"\[([a-z0-9-]+)\] ([^\n]+)")
 

@@ -28,7 +28,7 @@ from headwater.errors import MachineError
 from headwater.event import TableId
 
 if TYPE_CHECKING:
-    from headwater.spark.applied import Session
+    from headwater.spark.proof.applied import Session
 
 _SHORT_LIVED = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _SHOWN_CHANGES = 8

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pyspark.sql import DataFrame, SparkSession, Window
-from pyspark.sql import functions as f
+from pyspark.sql import DataFrame
 
 from headwater.contract import SchemaHistory
 from headwater.errors import HeadwaterError
 from headwater.failpoint import failpoint
-from headwater.spark.batch import classified, contents
-from headwater.spark.changes import AT, DELETED, MISSING, MOVED, PARTIAL, SEQ, row_changes
-from headwater.spark.layout import DELETED_FLAG, SEQUENCE
-from headwater.spark.target import table_path
-
-BATCH = "headwater_until"
+from headwater.spark.change.changes import AT, DELETED, MISSING, MOVED, PARTIAL, SEQ, row_changes
+from headwater.spark.change.contents import classified, contents
+from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
+from headwater.spark.table.parquet import BATCH
+from headwater.spark.table.path import table_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +50,3 @@ class AppendLog:
         finally:
             frame.unpersist()
         failpoint("spark.batch.end")
-
-
-def current_rows(session: SparkSession, path: str, key: tuple[str, ...]) -> DataFrame:
-    """The table as it stands after the appended changes: the last change of each key."""
-    changes = session.read.option("mergeSchema", "true").parquet(path)
-    newest = Window.partitionBy(*map(f.col, key)).orderBy(f.col(SEQUENCE).desc(), DELETED_FLAG)
-    ranked = changes.withColumn("__place", f.row_number().over(newest))
-    last = ranked.where((f.col("__place") == 1) & ~f.col(DELETED_FLAG))
-    return last.drop("__place", DELETED_FLAG, BATCH)

@@ -19,7 +19,7 @@ from pyspark.sql.types import StructType
 
 from headwater.contract import Format, Message, MessageFormat
 from headwater.event import EventBatch
-from headwater.spark.frame import SPARK_DDL, from_spark, to_spark
+from headwater.spark.source.frame import SPARK_DDL, from_spark, to_spark
 
 Batches = Callable[[Iterator[pa.Array]], Iterator[pa.Array]]
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pyspark.sql import functions as f
 
-from headwater.spark.changes import AT, DELETED, SEQ, key_columns
-from headwater.spark.columns import quoted
-from headwater.spark.delta import DeltaTarget, Standing
-from headwater.spark.layout import DELETED_AT, DELETED_FLAG, SEQUENCE, SOFT_DELETE
-from headwater.spark.lives import HELD, whole_changes
-from headwater.spark.task import Task
-from headwater.spark.upsert import Upsert
+from headwater.spark.change.changes import AT, DELETED, SEQ, key_columns
+from headwater.spark.change.lives import HELD, whole_changes
+from headwater.spark.change.task import Task
+from headwater.spark.sql import quoted
+from headwater.spark.table.layout import DELETED_AT, DELETED_FLAG, SEQUENCE, SOFT_DELETE
+from headwater.spark.table.target import Standing, Target
+from headwater.spark.table.upsert import Upsert
 
 _AS_CHANGES = {SEQUENCE: SEQ, DELETED_FLAG: DELETED, DELETED_AT: AT}
 
 
-def soft_delete(table: DeltaTarget, task: Task, standing: Standing) -> None:
+def soft_delete(table: Target, task: Task, standing: Standing) -> None:
     """Bring the table to the end of the batch."""
     changes = task.changes
     table.prepare(changes.schema, SOFT_DELETE)

@@ -10,15 +10,15 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as f
 
 from headwater.event import Operation
-from headwater.spark.changes import ROW, TableChanges, committed_at, events_of, missing
-from headwater.spark.columns import typed
-from headwater.spark.delta import DeltaTarget, Standing
-from headwater.spark.layout import APPEND_LOG, BEFORE, COMMITTED_AT, OP, SEQUENCE, UNAVAILABLE
-from headwater.spark.task import Task
-from headwater.spark.upsert import Upsert
+from headwater.spark.change.changes import ROW, TableChanges, committed_at, events_of, missing
+from headwater.spark.change.columns import typed
+from headwater.spark.change.task import Task
+from headwater.spark.table.layout import APPEND_LOG, BEFORE, COMMITTED_AT, OP, SEQUENCE, UNAVAILABLE
+from headwater.spark.table.target import Standing, Target
+from headwater.spark.table.upsert import Upsert
 
 
-def append_log(table: DeltaTarget, task: Task, standing: Standing) -> None:
+def append_log(table: Target, task: Task, standing: Standing) -> None:
     """Append what the table has not yet, to the end of the batch."""
     changes = task.changes
     table.prepare(changes.schema, APPEND_LOG)

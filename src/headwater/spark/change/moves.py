@@ -15,7 +15,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from headwater.spark.changes import (
+from headwater.spark.change.changes import (
     DELETED,
     MISSING,
     MOVED,
@@ -26,7 +26,8 @@ from headwater.spark.changes import (
     names_where,
     says,
 )
-from headwater.spark.columns import quoted, stored_type
+from headwater.spark.change.columns import stored_type
+from headwater.spark.sql import quoted
 
 _ARRIVES = "__arrives"
 _DEPARTS = "__departs"

@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from headwater.contract import SchemaHistory
 from headwater.errors import DataError
 from headwater.event import Operation, TableId
-from headwater.spark.changes import TableChanges
+from headwater.spark.change.changes import TableChanges
 
 
 @dataclass(frozen=True, slots=True)

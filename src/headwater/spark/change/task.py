@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from headwater.spark.changes import TableChanges
+from headwater.spark.change.changes import TableChanges
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from pyspark.sql import functions as f
 
 from headwater.event import Column, Kind, LogicalType
 from headwater.event.value import TEXT_TAG
+from headwater.spark.sql import quoted
 
 _SCALARS = {
     Kind.BOOLEAN: "boolean",
@@ -34,11 +35,6 @@ def stored_type(logical: LogicalType) -> str:
     if logical.kind is Kind.ARRAY and logical.element is not None:
         return f"array<{stored_type(logical.element)}>"
     return _SCALARS.get(logical.kind, "string")
-
-
-def quoted(name: str) -> str:
-    """An identifier in Spark SQL."""
-    return f"`{name.replace('`', '``')}`"
 
 
 def image_ddl(columns: Sequence[Column]) -> str:

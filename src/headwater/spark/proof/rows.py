@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headwater.event import Column, Kind, TableSchema, to_json_value, to_python
-from headwater.spark.columns import quoted
+from headwater.spark.sql import quoted
 
 
 def stored_rows(frame: DataFrame, schema: TableSchema) -> Iterator[dict[str, Any]]:

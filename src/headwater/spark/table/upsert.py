@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from headwater.spark.columns import quoted
+from headwater.spark.sql import quoted
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as f
 
-from headwater.spark.changes import (
+from headwater.spark.change.changes import (
     DELETED,
     MISSING,
     MOVED,
@@ -23,7 +23,7 @@ from headwater.spark.changes import (
     names_where,
     says,
 )
-from headwater.spark.columns import quoted
+from headwater.spark.sql import quoted
 
 
 def latest_per_key(rows: DataFrame, changes: TableChanges, *, emptied: bool) -> DataFrame:

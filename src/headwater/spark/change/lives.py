@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, Window, WindowSpec
 from pyspark.sql import functions as f
 
-from headwater.spark.changes import (
+from headwater.spark.change.changes import (
     AT,
     DELETED,
     MISSING,
@@ -25,9 +25,9 @@ from headwater.spark.changes import (
     says,
     truncates,
 )
-from headwater.spark.columns import quoted
-from headwater.spark.moves import completed
-from headwater.spark.task import Task
+from headwater.spark.change.moves import completed
+from headwater.spark.change.task import Task
+from headwater.spark.sql import quoted
 
 HELD = "__held"
 

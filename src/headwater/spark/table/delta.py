@@ -8,40 +8,45 @@ repeated. The table property says the same for people; it is written right after
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.functions import col
 
 from headwater.errors import ConfigError
-from headwater.event import TableSchema
+from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
-from headwater.spark.changes import DELETED, MISSING, PARTIAL, SEQ, TableChanges
-from headwater.spark.columns import quoted, stored_type
-from headwater.spark.layout import MIRROR, SEQUENCE, Layout
+from headwater.spark.change.columns import stored_type
+from headwater.spark.modes import Mode
+from headwater.spark.sql import column_list, literal, quoted
+from headwater.spark.table.layout import Layout
+from headwater.spark.table.path import table_path
+from headwater.spark.table.target import Standing, Statement
 
 _APP_ID = "spark.databricks.delta.write.txnAppId"
 _VERSION = "spark.databricks.delta.write.txnVersion"
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 PROPERTY = "headwater.sequence"
 
-# From the names of the table and of a view with the rows to the SQL that brings them together.
-Statement = Callable[[str, str], str]
-
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """A version of a table, None if there is no table, and the last change that is in it."""
+class DeltaTargets:
+    """Implements Targets: a folder per table and mode below `location`."""
 
-    version: int | None
-    applied: int
+    location: str
+    log_id: str
+
+    def open(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaTarget:
+        """The table that keeps a source table in a mode."""
+        # The log's name, not the checkpoint's: checkpoints may be lost.
+        return DeltaTarget(
+            session, table_path(self.location, table, mode), f"headwater:{self.log_id}"
+        )
 
 
 class DeltaTarget:
-    """A table at a path, written through one session."""
+    """Implements Target for a table at a path."""
 
     def __init__(self, session: SparkSession, path: str, app_id: str) -> None:
         self._session = session
@@ -49,7 +54,12 @@ class DeltaTarget:
         self._app_id = app_id
         self._name = f"delta.{quoted(path)}"
 
-    def prepare(self, schema: TableSchema, layout: Layout = MIRROR) -> bool:
+    @property
+    def place(self) -> str:
+        """The path."""
+        return self._path
+
+    def prepare(self, schema: TableSchema, layout: Layout) -> bool:
         """Make the table, or add the columns that it lacks; never by merging schemas.
 
         True if the table is new and therefore empty.
@@ -75,7 +85,7 @@ class DeltaTarget:
         added = {name: kind for name, kind in wanted.items() if name not in present}
         if added:
             failpoint("spark.table.before_alter")
-            self._session.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({_ddl(added)})")
+            self._session.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({column_list(added)})")
         return False
 
     def _exists(self) -> bool:
@@ -87,15 +97,11 @@ class DeltaTarget:
     def _create(self, wanted: dict[str, str], schema: TableSchema) -> None:
         key = ",".join(schema.primary_key)
         self._session.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._name} ({_ddl(wanted)})"
+            f"CREATE TABLE IF NOT EXISTS {self._name} ({column_list(wanted)})"
             " USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true',"
-            f" 'headwater.table' = {_literal(str(schema.table))},"
-            f" 'headwater.key' = {_literal(key)}, '{PROPERTY}' = '0')"
+            f" 'headwater.table' = {literal(str(schema.table))},"
+            f" 'headwater.key' = {literal(key)}, '{PROPERTY}' = '0')"
         )
-
-    def applied(self) -> int:
-        """The last sequence number that a commit of ours says is in the table; 0 if none."""
-        return self.standing().applied
 
     def standing(self) -> Standing:
         """What the table is now; the position and the rows of one version belong together."""
@@ -118,22 +124,16 @@ class DeltaTarget:
         reader = self._session.read.format("delta").option("versionAsOf", standing.version)
         return reader.load(self._path)
 
-    def fill(self, rows: DataFrame, changes: TableChanges, until: int) -> None:
+    def fill(self, rows: DataFrame, until: int) -> None:
         """Bring a new table to `until` without a MERGE: there is nothing to merge with.
 
         It replaces rather than appends: another driver that filled the table since we looked held
         the same changes, and appending them again would double every key.
         """
-        kept = rows.where(f"NOT {DELETED} AND NOT {PARTIAL}")
-        named = kept.select(*map(quoted, changes.columns), col(SEQ).alias(SEQUENCE))
         self._carry_position(until)
         failpoint("spark.table.before_fill")
-        named.write.format("delta").mode("overwrite").save(self._path)
+        rows.write.format("delta").mode("overwrite").save(self._path)
         failpoint("spark.table.after_fill")
-
-    def merge(self, rows: DataFrame, changes: TableChanges, until: int) -> None:
-        """Merge the latest change of each key."""
-        self.write(rows, until, lambda target, view: merge_sql(target, view, changes))
 
     def write(self, rows: DataFrame, until: int, statement: Statement) -> None:
         """Bring the table to `until` in one commit that carries its position."""
@@ -158,42 +158,3 @@ class DeltaTarget:
         """Show the position where people look for it: SHOW TBLPROPERTIES."""
         self._session.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{PROPERTY}' = '{until}')")
         failpoint("spark.table.after_property")
-
-
-def merge_sql(target: str, view: str, changes: TableChanges) -> str:
-    """The MERGE of one table. The sequence guard makes an older change lose against a newer row."""
-    key = " AND ".join(f"t.{quoted(k)} <=> s.{quoted(k)}" for k in changes.schema.primary_key)
-    newer = f"s.{SEQ} > t.{SEQUENCE}"
-    updates = ", ".join(_update(name, may_lack=changes.merges) for name in changes.columns)
-    names = ", ".join(map(quoted, changes.columns))
-    values = ", ".join(f"s.{quoted(name)}" for name in changes.columns)
-    insert = f"INSERT ({names}, {SEQUENCE}) VALUES ({values}, s.{SEQ})"
-    clauses = [
-        f"MERGE INTO {target} t USING {view} s ON {key}",
-        f"WHEN MATCHED AND {newer} AND s.{DELETED} THEN DELETE",
-        f"WHEN MATCHED AND {newer} THEN UPDATE SET {updates}, t.{SEQUENCE} = s.{SEQ}",
-        # A row of which the source sent only a part cannot be made from nothing (INV-10).
-        f"WHEN NOT MATCHED AND NOT s.{DELETED} AND NOT s.{PARTIAL} THEN {insert}",
-    ]
-    if changes.truncated_at is not None:
-        clauses.append(
-            f"WHEN NOT MATCHED BY SOURCE AND t.{SEQUENCE} < {changes.truncated_at} THEN DELETE"
-        )
-    return " ".join(clauses)
-
-
-def _update(name: str, *, may_lack: bool) -> str:
-    column = quoted(name)
-    if not may_lack:
-        return f"t.{column} = s.{column}"
-    lacks = f"array_contains(s.{MISSING}, {_literal(name)})"
-    return f"t.{column} = CASE WHEN {lacks} THEN t.{column} ELSE s.{column} END"
-
-
-def _ddl(columns: dict[str, str]) -> str:
-    return ", ".join(f"{quoted(name)} {kind}" for name, kind in columns.items())
-
-
-def _literal(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
-    return f"'{escaped}'"

@@ -14,7 +14,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from headwater.event import Operation, TableSchema
-from headwater.spark.columns import image_ddl, quoted, typed
+from headwater.spark.change.columns import image_ddl, typed
+from headwater.spark.sql import quoted
 
 SEQ = "__sequence"
 DELETED = "__deleted"

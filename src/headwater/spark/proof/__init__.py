@@ -1,0 +1,1 @@
+"""Tables read back as canonical rows, to be compared with the source."""

@@ -1,0 +1,92 @@
+"""What a target table holds and how far it has come, read as one: for comparing with the source."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from headwater.errors import TransientError
+from headwater.event import TableId, TableSchema
+from headwater.spark.modes import Mode, Modes
+from headwater.spark.proof.rows import stored_rows
+from headwater.spark.table.layout import CURRENT, DELETED_FLAG
+from headwater.spark.table.parquet import BATCH, current_rows
+from headwater.spark.table.path import table_path
+from headwater.spark.table.target import Targets
+
+Session = SparkSession
+_ATTEMPTS = 20
+# What is true of the rows that the source has now.
+_STANDING: dict[Mode, str] = {
+    "mirror": "true",
+    "soft_delete": f"NOT {DELETED_FLAG}",
+    "scd2": CURRENT,
+}
+
+
+class AppliedTables:
+    """Tables as a stream of one log wrote them; without `targets` they are Parquet append logs."""
+
+    def __init__(
+        self, session: Session, target: str, targets: Targets | None, modes: Modes
+    ) -> None:
+        self._session = session
+        self._target = target
+        self._targets = targets
+        self._modes = modes
+
+    def shows_rows(self, table: TableId) -> bool:
+        """Whether the rows that are can be told from a table: an append log has only events."""
+        return self._mode(table) is not None
+
+    def read(self, schema: TableSchema) -> tuple[int, Iterator[dict[str, Any]]] | None:
+        """The last applied sequence number and the rows at it; None if there is no table yet."""
+        mode = self._mode(schema.table)
+        if mode is None:
+            return None
+        if self._targets is None:
+            found = self._appended(schema)
+        else:
+            found = self._kept(self._targets, schema.table, mode)
+        if found is None:
+            return None
+        applied, frame = found
+        present = tuple(each for each in schema.columns if each.name in frame.columns)
+        return applied, stored_rows(frame, replace(schema, columns=present))
+
+    def _mode(self, table: TableId) -> Mode | None:
+        return next((mode for mode in self._modes.of(table) if mode in _STANDING), None)
+
+    def _kept(self, targets: Targets, table: TableId, mode: Mode) -> tuple[int, DataFrame] | None:
+        target = targets.open(self._session, table, mode)
+        standing = target.standing()
+        rows = target.rows(standing)
+        return None if rows is None else (standing.applied, rows.where(_STANDING[mode]))
+
+    def _appended(self, schema: TableSchema) -> tuple[int, DataFrame] | None:
+        """A frame fixes its files when it is made.
+
+        The same position before and after making it proves which one it shows, though a stream may
+        be writing.
+        """
+        path = table_path(self._target, schema.table)
+        for _ in range(_ATTEMPTS):
+            try:
+                before = self._last(path)
+                frame = current_rows(self._session, path, schema.primary_key)
+                if self._last(path) == before:
+                    return before, frame
+            except AnalysisException:
+                return None  # nothing has been written there yet
+        raise TransientError(
+            "spark-table-busy", "the table is written too often to be read at rest", where=path
+        )
+
+    def _last(self, path: str) -> int:
+        last = self._session.read.parquet(path).agg(f.max(BATCH)).first()
+        return 0 if last is None or last[0] is None else int(last[0])

@@ -1,0 +1,1 @@
+"""`format("headwater")`: logs as DataFrames, streaming and batch."""
