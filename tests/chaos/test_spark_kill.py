@@ -34,7 +34,6 @@ FIRST = (
 MIDDLE = (
     "spark.table.before_merge",
     "spark.table.after_merge",
-    "spark.table.after_property",
     "spark.batch.begin",
     "spark.batch.end",
 )

@@ -27,7 +27,7 @@ from headwater.source.sqlite import image
 from headwater.source.sqlite.catalog import Catalog
 from headwater.source.sqlite.config import SqliteSourceConfig
 from headwater.spark.proof.rows import as_stored, stored_rows
-from headwater.spark.table.delta import PROPERTY, DeltaTarget
+from headwater.spark.table.delta import DeltaTarget
 from headwater.spark.table.parquet import current_rows
 from headwater.testing.builders import IDENTITY
 from tests.shop import Shop, open_shop
@@ -108,8 +108,9 @@ def _assert_replay_changes_nothing(
     """The checkpoint is lost and everything comes again: each table knows its own position."""
     table = DeltaTarget(spark, str(target / "customers"), f"headwater:{shop.log.reader().log_id}")
     applied = table.standing().applied
-    shown = spark.sql(f"SHOW TBLPROPERTIES delta.`{target}/customers`").collect()
-    assert {row["key"]: row["value"] for row in shown}[PROPERTY] == str(applied)
+    last = spark.sql(f"DESCRIBE HISTORY delta.`{target}/customers`").first()
+    assert last is not None
+    assert json.loads(last["userMetadata"]) == {"headwater": {"sequence": applied}}
     shutil.rmtree(job.checkpoint)
     shop.log.rewind("spark", 0)
     job.run_once(spark)

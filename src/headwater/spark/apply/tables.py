@@ -98,7 +98,6 @@ def _apply(table: Target, task: Task, mode: Mode) -> None:
         return
     try:
         _WAYS[mode](table, task, standing)
-        table.note_position(task.until)
     except HeadwaterError:
         raise
     except Exception as exc:

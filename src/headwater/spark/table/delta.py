@@ -2,7 +2,7 @@
 
 Delta records our position inside the commit that moved the rows: `txnVersion` is the last sequence
 number of the batch, so the same batch again is a no-op and a half-done batch is finished, never
-repeated. The table property says the same for people; it is written right after.
+repeated. The commit's metadata says the same for people who read the table's history.
 """
 
 from __future__ import annotations
@@ -27,7 +27,6 @@ from headwater.spark.table.target import Standing, Statement
 _APP_ID = "spark.databricks.delta.write.txnAppId"
 _VERSION = "spark.databricks.delta.write.txnVersion"
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-PROPERTY = "headwater.sequence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ class DeltaTarget:
             f"CREATE TABLE IF NOT EXISTS {self._name} ({column_list(wanted)})"
             " USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true',"
             f" 'headwater.table' = {literal(str(schema.table))},"
-            f" 'headwater.key' = {literal(key)}, '{PROPERTY}' = '0')"
+            f" 'headwater.key' = {literal(key)})"
         )
 
     def standing(self) -> Standing:
@@ -153,8 +152,3 @@ class DeltaTarget:
         conf.set(_APP_ID, self._app_id)
         conf.set(_VERSION, str(until))
         conf.set(_METADATA, json.dumps({"headwater": {"sequence": until}}))
-
-    def note_position(self, until: int) -> None:
-        """Show the position where people look for it: SHOW TBLPROPERTIES."""
-        self._session.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{PROPERTY}' = '{until}')")
-        failpoint("spark.table.after_property")

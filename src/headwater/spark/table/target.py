@@ -52,10 +52,6 @@ class Target(Protocol):
         """Bring the table to `until` by one statement, in one commit."""
         ...
 
-    def note_position(self, until: int) -> None:
-        """Show the position where people look for it."""
-        ...
-
 
 class Targets(Protocol):
     """The tables of one lake, in one format, as the stream of one log writes them."""
