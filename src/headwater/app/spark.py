@@ -15,15 +15,19 @@ from typing import Literal
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.format_recipe import FormatRecipe
+from headwater.app.spark_places import CursorPlaces
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
+from headwater.spark.apply.parking import OnTableError, Parking
 from headwater.spark.apply.parquet import AppendLog
+from headwater.spark.apply.report import Reports
 from headwater.spark.apply.tables import Apply, Tables
 from headwater.spark.functions import formats
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
+from headwater.spark.source.datasource import NAME
 from headwater.spark.table.delta import DeltaTargets
 
 TableFormat = Literal["delta", "parquet"]
@@ -77,6 +81,9 @@ class TableJob:
 
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
+    - `on_table_error`: `park` lets the other tables go on, `halt` ends the stream.
+    - `tables_at_once`: how many tables are written at the same time.
+    - `reports`: how each table fares, while the job runs.
     """
 
     log_path: Path | str
@@ -88,6 +95,9 @@ class TableJob:
     max_events: int | None = 200_000
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    on_table_error: OnTableError = "park"
+    tables_at_once: int = 4
+    reports: Reports = field(default_factory=Reports, compare=False)
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
@@ -120,7 +130,7 @@ class TableJob:
             max_events=self.max_events,
             interval_s=self.interval_s,
         )
-        return start(session, plan, self._apply())
+        return start(session, plan, self._apply(), self.reports.watch.batch)
 
     def _modes(self) -> Modes:
         return Modes(self.mode, self.modes)
@@ -129,26 +139,52 @@ class TableJob:
         reader = SqliteLog(self.log_path).reader()
         match self.table_format:
             case "delta":
-                targets = DeltaTargets(self.location, reader.log_id)
-                return Tables(targets, reader, self._modes())
+                return Tables(
+                    DeltaTargets(self.location, reader.log_id),
+                    reader,
+                    self._modes(),
+                    at_once=self.tables_at_once,
+                    parking=Parking(
+                        CursorPlaces(self.log_path, self.consumer), self.on_table_error
+                    ),
+                    reread=self._reread,
+                    reports=self.reports,
+                )
             case "parquet":
                 return AppendLog(self.location, reader)
+
+    def _reread(self, frame: DataFrame, after: int, until: int) -> DataFrame:
+        """Events that the stream has passed, for a table that has not taken them."""
+        reader = frame.sparkSession.read.format(NAME)
+        return (
+            reader.option("startingSequence", after)
+            .option("endingSequence", until)
+            .load(str(Path(self.log_path).resolve()))
+        )
 
     def run_once(self, session: SparkSession) -> int:
         """Apply everything in the log now and move the cursor; returns the sequence reached.
 
         Spark commits a batch only when it plans the next one, so the last batch's commit never
-        comes. The query has ended well and its tables are written: the cursor may follow.
+        comes. The query has ended well and its tables are written: the cursor may follow. A table
+        that was parked is told of by its error, when the others have gone on.
         """
         stream = self.start(session)
-        stream.wait()
+        try:
+            stream.wait()
+        finally:
+            stream.stop()
         cursor = SqliteLog(self.log_path).cursor(self.consumer, required=True)
         try:
             if stream.sequence > cursor.acked:
                 cursor.ack(stream.sequence)
-            return cursor.acked
+            acked = cursor.acked
         finally:
             cursor.close()
+        failed = self.reports.failure()
+        if failed is not None:
+            raise failed
+        return acked
 
 
 @contextmanager

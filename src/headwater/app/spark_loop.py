@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import Config, SparkSettings
 from headwater.app.source_tables import source_tables
 from headwater.app.tables import choose_tables, require_names
-from headwater.contract import Clock
+from headwater.contract import Clock, Metrics
 from headwater.errors import MachineError
 from headwater.log import SqliteLog
 from headwater.runtime import State
@@ -62,6 +62,11 @@ class SparkLoop(Loop):
             else:
                 self._follow(session)
 
+    @property
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """How each table fares, by its name and mode."""
+        return self._job.reports.as_dict()
+
     def _wait_for_the_end(self) -> None:
         while not self._ending:
             self._pause(_LOOK_S)
@@ -90,7 +95,12 @@ class SparkLoop(Loop):
 
 
 def spark_loop(
-    config: Config, clock: Clock, open_session: SessionFactory | None, *, once: bool
+    config: Config,
+    clock: Clock,
+    metrics: Metrics,
+    open_session: SessionFactory | None,
+    *,
+    once: bool,
 ) -> SparkLoop:
     """The loop of a configuration that has a spark section."""
     settings = config.spark
@@ -98,6 +108,8 @@ def spark_loop(
         raise ValueError("the configuration has no spark section")
     opened = open_session or session_factory(settings)
     from headwater.app.spark import TableJob
+    from headwater.app.spark_meter import SparkMeter
+    from headwater.spark.apply.report import Reports
 
     interval = None if once or settings.trigger == "available_now" else settings.trigger.seconds
     job = TableJob(
@@ -109,6 +121,9 @@ def spark_loop(
         interval_s=interval,
         mode=settings.mode,
         modes=_modes(config, settings),
+        on_table_error=settings.on_table_error,
+        tables_at_once=settings.tables_at_once,
+        reports=Reports(SparkMeter(metrics)),
     )
     return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
 

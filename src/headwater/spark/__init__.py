@@ -8,6 +8,7 @@
 - functions: what can be done with frames of events, one by one.
 - source: `format("headwater")`, streaming and batch, and an event batch as Spark rows.
 - session.py, jars.py: a quiet session with the right jars. modes.py: which tables in which modes.
+- progress.py: what Spark says of a stream. sql.py: names and values in statements.
 
 Holds: INV-10 (only available columns are written), exactly once per table and batch.
 May import: deliver, contract, event, errors, failpoint.

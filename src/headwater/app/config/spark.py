@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from headwater.app.config.quantity import Duration
 from headwater.app.config.scalar import Target, Text, Trigger
 from headwater.app.config.section import EVERY_TABLE, Globs, Section
+from headwater.spark.apply.parking import OnTableError
 from headwater.spark.modes import MODES, Mode
 
 
@@ -45,6 +46,13 @@ class SparkSettings(Section):
         Field(description="Time between micro-batches, or available_now to catch up and stop"),
     ] = Duration(5000)
     tables: Annotated[Globs, Field(min_length=1, description="Tables to apply")] = EVERY_TABLE
+    on_table_error: Annotated[
+        OnTableError,
+        Field(description="park: the other tables go on without it; halt: the stream ends"),
+    ] = "park"
+    tables_at_once: Annotated[
+        int, Field(ge=1, le=64, description="Tables that are written at the same time")
+    ] = 4
     master: Annotated[Text, Field(description="Spark master URL")] = "local[2]"
 
     @model_validator(mode="after")

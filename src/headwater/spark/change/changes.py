@@ -43,6 +43,7 @@ class TableChanges:
     partial: bool
     truncated_at: int | None
     carrying: int = 0
+    events: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -16,9 +16,10 @@ from headwater.spark.change.changes import TableChanges
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a micro-batch holds: changes per table, up to its last sequence number."""
+    """What a micro-batch holds: changes per table, after one sequence number up to another."""
 
     tables: tuple[TableChanges, ...]
+    after: int
     until: int
 
 
@@ -35,7 +36,9 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             (f.col("op") == Operation.SCHEMA_CHANGE.label).alias("about_schema"),
         )
         .agg(
+            f.min("sequence_number").alias("first"),
             f.max("sequence_number").alias("last"),
+            f.count("*").alias("events"),
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
             f.max(unsent).alias("unsent"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
@@ -48,6 +51,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             tables.setdefault(TableId(row["schema"], row["table"]), []).append(row)
     return Contents(
         tables=tuple(_changes(table, found, history) for table, found in tables.items()),
+        after=min((int(row["first"]) for row in rows), default=1) - 1,
         until=max((int(row["last"]) for row in rows), default=0),
     )
 
@@ -66,6 +70,7 @@ def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> Tab
         partial=any(row["unsent"] for row in versions),
         truncated_at=max(_present(row["truncated_at"] for row in versions), default=None),
         carrying=sum(row["carrying"] for row in versions),
+        events=sum(row["events"] for row in versions),
     )
 
 
