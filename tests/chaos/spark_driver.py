@@ -8,6 +8,8 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -33,11 +35,13 @@ def plant_unguarded_merge() -> None:
     def unguarded(target: str, view: str, changes: TableChanges) -> str:
         return guarded(target, view, changes).replace(f"s.{SEQ} > t.{SEQUENCE}", "true")
 
-    def nothing(self: DeltaTarget, until: int) -> None:
+    @contextmanager
+    def nothing(self: DeltaTarget, until: int) -> Iterator[None]:
         del self, until
+        yield
 
     mirror.merge_sql = unguarded  # type: ignore[attr-defined]
-    DeltaTarget._carry_position = nothing  # type: ignore[method-assign]
+    DeltaTarget._carrying = nothing  # type: ignore[method-assign]
 
 
 def drive(place: Place, *, dump: bool) -> None:

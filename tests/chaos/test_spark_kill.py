@@ -37,7 +37,13 @@ MIDDLE = (
     "spark.batch.begin",
     "spark.batch.end",
 )
-LAST = ("spark.table.before_alter", "spark.source.before_commit")
+LAST = (
+    "spark.table.before_alter",
+    "spark.keep.before_compact",
+    "spark.keep.after_compact",
+    "spark.keep.before_expire",
+    "spark.source.before_commit",
+)
 # Of the append-only Parquet log, which has no tables to mirror.
 ELSEWHERE = {"spark.table.before_write"}
 TWICE = {"spark.batch.begin", "spark.batch.end"}

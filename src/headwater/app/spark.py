@@ -24,11 +24,13 @@ from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.apply.report import Reports
 from headwater.spark.apply.tables import Apply, Tables
 from headwater.spark.functions import formats
+from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
 from headwater.spark.source.datasource import NAME
 from headwater.spark.table.delta import DeltaTargets
+from headwater.spark.table.upkeep import Upkeeps
 
 TableFormat = Literal["delta", "parquet"]
 
@@ -83,6 +85,7 @@ class TableJob:
     - `mode`: what is kept of a table that `modes` does not name.
     - `on_table_error`: `park` lets the other tables go on, `halt` ends the stream.
     - `tables_at_once`: how many tables are written at the same time.
+    - `maintenance`: when files are compacted and removed; None leaves them alone.
     - `reports`: how each table fares, while the job runs.
     """
 
@@ -97,6 +100,7 @@ class TableJob:
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
     on_table_error: OnTableError = "park"
     tables_at_once: int = 4
+    maintenance: KeepPolicy | None = field(default_factory=KeepPolicy)
     reports: Reports = field(default_factory=Reports, compare=False)
 
     def __post_init__(self) -> None:
@@ -139,8 +143,9 @@ class TableJob:
         reader = SqliteLog(self.log_path).reader()
         match self.table_format:
             case "delta":
+                targets = DeltaTargets(self.location, reader.log_id)
                 return Tables(
-                    DeltaTargets(self.location, reader.log_id),
+                    targets,
                     reader,
                     self._modes(),
                     at_once=self.tables_at_once,
@@ -149,9 +154,14 @@ class TableJob:
                     ),
                     reread=self._reread,
                     reports=self.reports,
+                    keeper=self._keeper(targets),
                 )
             case "parquet":
                 return AppendLog(self.location, reader)
+
+    def _keeper(self, tables: Upkeeps) -> Keeper | None:
+        policy = self.maintenance
+        return None if policy is None else Keeper(tables, policy, self.reports.watch)
 
     def _reread(self, frame: DataFrame, after: int, until: int) -> DataFrame:
         """Events that the stream has passed, for a table that has not taken them."""

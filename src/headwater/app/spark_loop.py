@@ -17,6 +17,7 @@ from headwater.runtime.loop import Loop
 
 if TYPE_CHECKING:
     from headwater.app.spark import TableJob
+    from headwater.spark.keep.keeper import KeepPolicy
     from headwater.spark.modes import Mode
     from headwater.spark.proof.applied import Session
 
@@ -123,9 +124,22 @@ def spark_loop(
         modes=_modes(config, settings),
         on_table_error=settings.on_table_error,
         tables_at_once=settings.tables_at_once,
+        maintenance=_maintenance(settings),
         reports=Reports(SparkMeter(metrics)),
     )
     return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
+
+
+def _maintenance(settings: SparkSettings) -> KeepPolicy:
+    from headwater.spark.keep.keeper import KeepPolicy
+
+    chosen = settings.maintenance
+    return KeepPolicy(
+        compact=chosen.compact,
+        target_bytes=chosen.target_file_size.bytes,
+        surplus=chosen.surplus_files,
+        retain_s=None if chosen.retain is None else int(chosen.retain.seconds),
+    )
 
 
 def _modes(config: Config, settings: SparkSettings) -> dict[Mode, tuple[str, ...]]:

@@ -120,6 +120,36 @@ _ALL = (
         ("table",),
     ),
     Metric(
+        "headwater_spark_table_files",
+        "gauge",
+        "Data files of a table.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_bytes",
+        "gauge",
+        "Size of a table's data files.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_write_amplification",
+        "gauge",
+        "Rows written for every row that the last batch changed.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_compactions_total",
+        "counter",
+        "Times a table's small files were written together.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_maintenance_failures_total",
+        "counter",
+        "Times a table could not be looked after.",
+        ("table", "code"),
+    ),
+    Metric(
         "headwater_spark_table_parked",
         "gauge",
         "1 while a table is parked.",

@@ -41,7 +41,11 @@ _DELTA = {
 }
 _JVM_END_S = 60
 # Small tables in a small process: Delta's defaults plan for a cluster.
-_DELTA_LOCAL = {"spark.databricks.delta.snapshotPartitions": "2"}
+_DELTA_LOCAL = {
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # VACUUM lists folders in as many tasks as this, and the default is ten thousand.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+}
 
 
 def delta_conf() -> dict[str, str]:

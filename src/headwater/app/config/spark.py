@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from headwater.app.config.quantity import Duration
+from headwater.app.config.quantity import Duration, Size
 from headwater.app.config.scalar import Target, Text, Trigger
 from headwater.app.config.section import EVERY_TABLE, Globs, Section
 from headwater.spark.apply.parking import OnTableError
@@ -25,6 +25,23 @@ class ModeSettings(Section):
         """The lists that name a table."""
         lists: dict[Mode, Globs] = {mode: getattr(self, mode) for mode in MODES}
         return {mode: globs for mode, globs in lists.items() if globs}
+
+
+class MaintenanceSettings(Section):
+    """Looking after the files of tables, between micro-batches."""
+
+    compact: Annotated[bool, Field(description="Write small files together")] = True
+    target_file_size: Annotated[Size, Field(description="How large files should become")] = Size(
+        128 * 1024**2
+    )
+    surplus_files: Annotated[
+        int,
+        Field(ge=1, description="Files beyond twice as many as needed that call for a compaction"),
+    ] = 32
+    retain: Annotated[
+        Duration | None,
+        Field(description="After a compaction, remove files that only older versions need"),
+    ] = Duration(7 * 24 * 3600 * 1000)
 
 
 class SparkSettings(Section):
@@ -53,6 +70,9 @@ class SparkSettings(Section):
     tables_at_once: Annotated[
         int, Field(ge=1, le=64, description="Tables that are written at the same time")
     ] = 4
+    maintenance: Annotated[
+        MaintenanceSettings, Field(description="When files are compacted and removed")
+    ] = MaintenanceSettings()
     master: Annotated[Text, Field(description="Spark master URL")] = "local[2]"
 
     @model_validator(mode="after")

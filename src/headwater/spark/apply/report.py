@@ -7,10 +7,11 @@ from threading import Lock
 from typing import Any, Protocol
 
 from headwater.errors import HeadwaterError
+from headwater.spark.keep.keeper import KeepWatch, NoKeepWatch
 from headwater.spark.progress import BatchReport
 
 
-class Watch(Protocol):
+class Watch(KeepWatch, Protocol):
     """Who wants to hear of tables while they are written; called from any thread."""
 
     def applied(self, report: TableReport) -> None:
@@ -47,7 +48,7 @@ class TableReport:
         }
 
 
-class Silent:
+class Silent(NoKeepWatch):
     """Implements Watch for nobody."""
 
     def applied(self, report: TableReport) -> None:

@@ -21,6 +21,7 @@ from headwater.spark.apply.parking import Parking
 from headwater.spark.apply.report import Reports, TableReport
 from headwater.spark.apply.sessions import Sessions, shared
 from headwater.spark.change.contents import Contents, contents
+from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.table.target import Targets
 
@@ -52,6 +53,7 @@ class Tables:
     parking: Parking = field(default_factory=Parking)
     reread: Reread | None = None
     reports: Reports = field(default_factory=Reports)
+    keeper: Keeper | None = None
     _sessions: Sessions = field(default_factory=Sessions)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -65,8 +67,16 @@ class Tables:
                 for table, after in self.parking.due().items()
                 for job in self._late(reread, frame, table, (after, batch.until))
             ]
-            self._settle(self._run(frame, [*jobs, *late]), batch.after)
+            done = self._run(frame, [*jobs, *late])
+            self._settle(done, batch.after)
+        self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
+
+    def _keep(self, frame: DataFrame, written: Iterable[Job]) -> None:
+        if self.keeper is not None:
+            with self._sessions.one(frame.sparkSession) as session:
+                tables = [(job.changes.schema.table, job.mode) for job in written]
+                self.keeper.after_batch(session, tables)
 
     @contextmanager
     def _held(self, frame: DataFrame) -> Iterator[tuple[Contents, str]]:

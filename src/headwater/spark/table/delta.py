@@ -8,6 +8,8 @@ repeated. The commit's metadata says the same for people who read the table's hi
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -20,6 +22,7 @@ from headwater.failpoint import failpoint
 from headwater.spark.change.columns import stored_type
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
+from headwater.spark.table.delta_upkeep import DeltaUpkeep
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.path import table_path
 from headwater.spark.table.target import Standing, Statement
@@ -42,6 +45,10 @@ class DeltaTargets:
         return DeltaTarget(
             session, table_path(self.location, table, mode), f"headwater:{self.log_id}"
         )
+
+    def upkeep(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaUpkeep:
+        """The same table from the side of its files."""
+        return DeltaUpkeep(session, table_path(self.location, table, mode))
 
 
 class DeltaTarget:
@@ -129,26 +136,35 @@ class DeltaTarget:
         It replaces rather than appends: another driver that filled the table since we looked held
         the same changes, and appending them again would double every key.
         """
-        self._carry_position(until)
-        failpoint("spark.table.before_fill")
-        rows.write.format("delta").mode("overwrite").save(self._path)
-        failpoint("spark.table.after_fill")
+        with self._carrying(until):
+            failpoint("spark.table.before_fill")
+            rows.write.format("delta").mode("overwrite").save(self._path)
+            failpoint("spark.table.after_fill")
 
     def write(self, rows: DataFrame, until: int, statement: Statement) -> None:
         """Bring the table to `until` in one commit that carries its position."""
         view = f"headwater_{uuid4().hex}"
         rows.createOrReplaceTempView(view)
-        self._carry_position(until)
         try:
-            failpoint("spark.table.before_merge")
-            self._session.sql(statement(self._name, view))
-            failpoint("spark.table.after_merge")
+            with self._carrying(until):
+                failpoint("spark.table.before_merge")
+                self._session.sql(statement(self._name, view))
+                failpoint("spark.table.after_merge")
         finally:
             self._session.catalog.dropTempView(view)
 
-    def _carry_position(self, until: int) -> None:
-        """The next commit of this session records `until`; Delta skips one that it has seen."""
-        conf = self._session.conf
-        conf.set(_APP_ID, self._app_id)
-        conf.set(_VERSION, str(until))
-        conf.set(_METADATA, json.dumps({"headwater": {"sequence": until}}))
+    @contextmanager
+    def _carrying(self, until: int) -> Iterator[None]:
+        """A commit of this session records `until`; Delta skips one that it has seen."""
+        told = {
+            _APP_ID: self._app_id,
+            _VERSION: str(until),
+            _METADATA: json.dumps({"headwater": {"sequence": until}}),
+        }
+        for name, value in told.items():
+            self._session.conf.set(name, value)
+        try:
+            yield
+        finally:
+            for name in told:
+                self._session.conf.unset(name)
