@@ -18,10 +18,12 @@ from headwater.app.format_recipe import FormatRecipe
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
+from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.apply.tables import Apply, Tables
 from headwater.spark.functions import formats
 from headwater.spark.modes import Mode, Modes
+from headwater.spark.policy import SchemaPolicy
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
 from headwater.spark.table.delta import DeltaTargets
@@ -77,6 +79,7 @@ class TableJob:
 
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
+    - `schema_policy`: what tables do when the source changes its columns: `SchemaPolicy("halt")`.
     """
 
     log_path: Path | str
@@ -88,6 +91,7 @@ class TableJob:
     max_events: int | None = 200_000
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    schema_policy: SchemaPolicy = field(default_factory=SchemaPolicy)
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
@@ -95,6 +99,12 @@ class TableJob:
             raise ConfigError(
                 "spark-mode",
                 "parquet tables only append changes",
+                hint='TableJob(..., table_format="delta")',
+            )
+        if self.schema_policy != SchemaPolicy() and self.table_format == "parquet":
+            raise ConfigError(
+                "spark-schema",
+                "parquet tables append each change in the shape that it has",
                 hint='TableJob(..., table_format="delta")',
             )
 
@@ -130,7 +140,8 @@ class TableJob:
         match self.table_format:
             case "delta":
                 targets = DeltaTargets(self.location, reader.log_id)
-                return Tables(targets, reader, self._modes())
+                evolution = Evolution(self.schema_policy, SqliteLog(self.log_path).commands)
+                return Tables(targets, reader, self._modes(), evolution)
             case "parquet":
                 return AppendLog(self.location, reader)
 

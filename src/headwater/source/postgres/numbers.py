@@ -19,10 +19,13 @@ def column_numbers(relation: Relation, facts: TableFacts | None) -> tuple[int | 
         return (None,) * len(relation.columns)
     catalog = {column.name: column for column in facts.columns}
     numbers: list[int | None] = []
-    for column in relation.columns:
+    for place, column in enumerate(relation.columns, start=1):
         fact = catalog.get(column.name)
         same = fact is not None and (fact.type_oid, fact.typmod) == (column.type_oid, column.typmod)
-        numbers.append(fact.attnum if fact is not None and same else None)
+        # The columns behind it need numbers too: else its name has since changed hands.
+        highest = facts.numbers_given - (len(relation.columns) - place)
+        fits = fact is not None and same and place <= fact.attnum <= highest
+        numbers.append(fact.attnum if fact is not None and fits else None)
     known = [number for number in numbers if number is not None]
     if known != sorted(known):  # a column was dropped and made again behind others
         return (None,) * len(relation.columns)

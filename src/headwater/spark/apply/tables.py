@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame
 from headwater.contract import SchemaHistory
 from headwater.errors import ConfigError, HeadwaterError
 from headwater.failpoint import failpoint
+from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.sessions import Sessions, shared
 from headwater.spark.change.contents import classified, contents
 from headwater.spark.change.task import Task
@@ -52,6 +53,7 @@ class Tables:
     targets: Targets
     history: SchemaHistory
     modes: Modes = field(default_factory=Modes)
+    evolution: Evolution = field(default_factory=Evolution)
     _sessions: Sessions = field(default_factory=Sessions)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -82,10 +84,11 @@ class Tables:
     def _apply(self, frame: DataFrame, name: str, task: Task, mode: Mode) -> None:
         with self._sessions.one(frame.sparkSession) as session:
             target = self.targets.open(session, task.changes.schema.table, mode)
-            _apply(target, Task(session.table(name), task.changes, task.until), mode)
+            task = Task(session.table(name), task.changes, task.until)
+            _apply(target, task, mode, self.evolution)
 
 
-def _apply(table: Target, task: Task, mode: Mode) -> None:
+def _apply(table: Target, task: Task, mode: Mode, evolution: Evolution) -> None:
     changes = task.changes
     if not changes.schema.primary_key and mode != "append_log":
         raise ConfigError(
@@ -97,7 +100,12 @@ def _apply(table: Target, task: Task, mode: Mode) -> None:
     if standing.applied >= task.until:
         return
     try:
-        _WAYS[mode](table, task, standing)
+        fitted = evolution.follow(table, changes, mode, standing.applied)
+        # Of a table that was altered only the newest version has the new columns.
+        standing = table.standing()
+        if standing.applied >= task.until:
+            return
+        _WAYS[mode](table, replace(task, changes=fitted), standing)
         table.note_position(task.until)
     except HeadwaterError:
         raise
