@@ -39,6 +39,7 @@ MIDDLE = (
 )
 LAST = (
     "spark.table.before_alter",
+    "spark.table.after_alter",
     "spark.keep.before_compact",
     "spark.keep.after_compact",
     "spark.keep.before_expire",
@@ -47,6 +48,8 @@ LAST = (
 # Of the append-only Parquet log, which has no tables to mirror.
 ELSEWHERE = {"spark.table.before_write"}
 TWICE = {"spark.batch.begin", "spark.batch.end"}
+# A first rename is two statements: the second is the one after which the table has new names.
+AT_THE_SECOND = {"spark.table.after_alter"}
 
 
 FULL = os.environ.get("HEADWATER_CHAOS") == "full"
@@ -70,13 +73,19 @@ def lives(seed: int) -> list[list[Kill]]:
     chooser = random.Random(seed)
     later = [*chooser.sample(MIDDLE, len(MIDDLE)), *LAST]
     kills = {
-        name: Kill(name, 1 if name in LAST else chooser.randint(1, 2 if name in TWICE else 3))
+        name: Kill(name, _last_hit(name) or chooser.randint(1, 2 if name in TWICE else 3))
         for name in (*FIRST, *later)
         if FULL or name in SHORT
     }
     first = [[kills[name]] for name in FIRST if name in kills]
     *earlier, last = first
     return [*earlier, [*last, *(kills[name] for name in later if name in kills)]]
+
+
+def _last_hit(name: str) -> int | None:
+    if name not in LAST:
+        return None
+    return 2 if name in AT_THE_SECOND else 1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -103,6 +112,8 @@ def _kill_on(mirror: Mirrored, kills: list[Kill]) -> None:
     for kill in kills[1:]:
         if kill.failpoint == "spark.table.before_alter":
             mirror.workload.alter()
+        if kill.failpoint == "spark.table.after_alter":
+            mirror.workload.rename()
         mirror.advance()
         mirror.kill(kill)
     mirror.advance()

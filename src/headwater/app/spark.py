@@ -19,6 +19,7 @@ from headwater.app.spark_places import CursorPlaces
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
+from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.parking import OnTableError, Parking
 from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.apply.report import Reports
@@ -26,6 +27,7 @@ from headwater.spark.apply.tables import Apply, Tables
 from headwater.spark.functions import formats
 from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
+from headwater.spark.policy import SchemaPolicy
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
 from headwater.spark.source.datasource import NAME
@@ -83,6 +85,7 @@ class TableJob:
 
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
+    - `schema_policy`: what tables do when the source changes its columns: `SchemaPolicy("halt")`.
     - `on_table_error`: `park` lets the other tables go on, `halt` ends the stream.
     - `tables_at_once`: how many tables are written at the same time.
     - `maintenance`: when files are compacted and removed; None leaves them alone.
@@ -98,6 +101,7 @@ class TableJob:
     max_events: int | None = 200_000
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    schema_policy: SchemaPolicy = field(default_factory=SchemaPolicy)
     on_table_error: OnTableError = "park"
     tables_at_once: int = 4
     maintenance: KeepPolicy | None = field(default_factory=KeepPolicy)
@@ -109,6 +113,12 @@ class TableJob:
             raise ConfigError(
                 "spark-mode",
                 "parquet tables only append changes",
+                hint='TableJob(..., table_format="delta")',
+            )
+        if self.schema_policy != SchemaPolicy() and self.table_format == "parquet":
+            raise ConfigError(
+                "spark-schema",
+                "parquet tables append each change in the shape that it has",
                 hint='TableJob(..., table_format="delta")',
             )
 
@@ -144,10 +154,12 @@ class TableJob:
         match self.table_format:
             case "delta":
                 targets = DeltaTargets(self.location, reader.log_id)
+                evolution = Evolution(self.schema_policy, SqliteLog(self.log_path).commands)
                 return Tables(
                     targets,
                     reader,
                     self._modes(),
+                    evolution,
                     at_once=self.tables_at_once,
                     parking=Parking(
                         CursorPlaces(self.log_path, self.consumer), self.on_table_error

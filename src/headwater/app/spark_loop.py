@@ -7,10 +7,12 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import Config, SparkSettings
+from headwater.app.options import source_options
+from headwater.app.registry import open_source
 from headwater.app.source_tables import source_tables
 from headwater.app.tables import choose_tables, require_names
 from headwater.contract import Clock, Metrics
-from headwater.errors import MachineError
+from headwater.errors import ConfigError, MachineError
 from headwater.log import SqliteLog
 from headwater.runtime import State
 from headwater.runtime.loop import Loop
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from headwater.app.spark import TableJob
     from headwater.spark.keep.keeper import KeepPolicy
     from headwater.spark.modes import Mode
+    from headwater.spark.policy import SchemaPolicy
     from headwater.spark.proof.applied import Session
 
 CONSUMER = "spark"
@@ -125,6 +128,7 @@ def spark_loop(
         on_table_error=settings.on_table_error,
         tables_at_once=settings.tables_at_once,
         maintenance=_maintenance(settings),
+        schema_policy=_schema_policy(config, settings),
         reports=Reports(SparkMeter(metrics)),
     )
     return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
@@ -149,6 +153,20 @@ def _modes(config: Config, settings: SparkSettings) -> dict[Mode, tuple[str, ...
     for mode, globs in named.items():
         require_names(globs, known, f"spark.modes.{mode}")
     return named
+
+
+def _schema_policy(config: Config, settings: SparkSettings) -> SchemaPolicy:
+    """The policy; values that no source will read again are not asked for."""
+    policy = settings.columns.as_policy()
+    if policy.on_add == "backfill":
+        source = open_source(config.source.url, source_options(config))
+        if not source.capabilities.backfill:
+            raise ConfigError(
+                "backfill-unsupported",
+                f"{config.source.url.scheme} cannot read rows beside its stream",
+                where="spark.schema.on_add_column",
+            )
+    return policy
 
 
 def _tables(config: Config, settings: SparkSettings) -> tuple[str, ...]:

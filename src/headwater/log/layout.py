@@ -74,6 +74,11 @@ ADDED = (
         answered_at_ms INTEGER,
         answer TEXT
     )""",
+    # Kept when the command itself has been forgotten: its name must not be asked again.
+    """CREATE TABLE IF NOT EXISTS asked_once (
+        name TEXT PRIMARY KEY,
+        id INTEGER NOT NULL
+    ) WITHOUT ROWID""",
     "CREATE INDEX IF NOT EXISTS command_waiting ON command (id) WHERE answered_at_ms IS NULL",
     """CREATE TABLE IF NOT EXISTS report (
         id INTEGER PRIMARY KEY CHECK (id = 1),

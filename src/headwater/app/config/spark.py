@@ -11,6 +11,7 @@ from headwater.app.config.scalar import Target, Text, Trigger
 from headwater.app.config.section import EVERY_TABLE, Globs, Section
 from headwater.spark.apply.parking import OnTableError
 from headwater.spark.modes import MODES, Mode
+from headwater.spark.policy import OnAdd, OnDrop, Policy, SchemaPolicy
 
 
 class ModeSettings(Section):
@@ -44,6 +45,31 @@ class MaintenanceSettings(Section):
     ] = Duration(7 * 24 * 3600 * 1000)
 
 
+class SchemaSettings(Section):
+    """What tables do when the source changes its columns."""
+
+    policy: Annotated[
+        Policy,
+        Field(description="evolve follows; lenient adds and widens; freeze adds nothing; halt"),
+    ] = "evolve"
+    on_add_column: Annotated[
+        OnAdd, Field(description="backfill reads the values of existing rows in a new column")
+    ] = "ignore"
+    on_drop_column: Annotated[
+        OnDrop, Field(description="drop takes the column out of mirrors; histories keep it")
+    ] = "keep"
+
+    @model_validator(mode="after")
+    def _only_evolve_drops(self) -> SchemaSettings:
+        if self.on_drop_column == "drop" and self.policy != "evolve":
+            raise ValueError(f"policy {self.policy} drops no column: leave on_drop_column out")
+        return self
+
+    def as_policy(self) -> SchemaPolicy:
+        """The same, as Spark's room has it."""
+        return SchemaPolicy(self.policy, self.on_add_column, self.on_drop_column)
+
+
 class SparkSettings(Section):
     """Tables that Spark keeps equal to the source."""
 
@@ -58,6 +84,10 @@ class SparkSettings(Section):
     modes: Annotated[ModeSettings, Field(description="What is kept of which tables")] = (
         ModeSettings()
     )
+    columns: Annotated[
+        SchemaSettings,
+        Field(alias="schema", description="What tables do when the source changes its columns"),
+    ] = SchemaSettings()
     trigger: Annotated[
         Trigger,
         Field(description="Time between micro-batches, or available_now to catch up and stop"),
@@ -81,5 +111,9 @@ class SparkSettings(Section):
         if self.table_format == "parquet" and chosen:
             raise ValueError(
                 "parquet only appends changes: leave mode and modes out, or set table_format: delta"
+            )
+        if self.table_format == "parquet" and self.columns != SchemaSettings():
+            raise ValueError(
+                "parquet only appends changes, in the shape that each has: leave schema out"
             )
         return self

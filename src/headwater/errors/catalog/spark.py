@@ -47,8 +47,23 @@ ENTRIES = section(
     ),
     (
         "spark-type-changed",
-        "A column has another type at the source than in the mirrored table.",
-        "Run the statement shown, or mirror into a new table.",
+        "A column has another type at the source than in the table, and no ALTER leads there.",
+        "Run the statements shown, or set spark.schema.policy: lenient.",
+    ),
+    (
+        "spark-schema-halted",
+        "The columns of a table differ from its source's, and its policy is to stop at that.",
+        "Run the statements shown, or set spark.schema.policy: evolve.",
+    ),
+    (
+        "spark-key-changed",
+        "The source tells the rows of a table apart by other columns than the table does.",
+        "Remove the table's folder and read its rows again: headwater backfill start FILE TABLE",
+    ),
+    (
+        "spark-schema",
+        "A setting of spark.schema does not exist, or does not go with the others.",
+        "Set policy: evolve for on_drop_column: drop; docs: guide, Spark, Schema changes.",
     ),
     (
         "spark-master",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from headwater.errors import ConfigError, HeadwaterError
+from headwater.spark.apply.evolve import Evolution
 from headwater.spark.change.changes import TableChanges
 from headwater.spark.change.contents import classified
 from headwater.spark.change.task import Task
@@ -41,7 +42,7 @@ class Job:
         return f"{self.changes.schema.table}@{self.mode}"
 
 
-def run(job: Job, session: SparkSession, targets: Targets) -> None:
+def run(job: Job, session: SparkSession, targets: Targets, evolution: Evolution) -> None:
     """Bring the table to the end of the batch, unless it is there."""
     changes, mode = job.changes, job.mode
     table = targets.open(session, changes.schema.table, mode)
@@ -55,7 +56,12 @@ def run(job: Job, session: SparkSession, targets: Targets) -> None:
     if standing.applied >= job.until:
         return
     try:
-        _WAYS[mode](table, Task(session.table(job.view), changes, job.until), standing)
+        fitted = evolution.follow(table, changes, mode, standing.applied)
+        # Of a table that was altered only the newest version has the new columns.
+        standing = table.standing()
+        if standing.applied >= job.until:
+            return
+        _WAYS[mode](table, Task(session.table(job.view), fitted, job.until), standing)
     except HeadwaterError:
         raise
     except Exception as exc:

@@ -16,6 +16,7 @@ from pyspark.sql import functions as f
 from headwater.contract import SchemaHistory
 from headwater.event import TableId
 from headwater.failpoint import failpoint
+from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.job import Job, run
 from headwater.spark.apply.parking import Parking
 from headwater.spark.apply.report import Reports, TableReport
@@ -49,6 +50,7 @@ class Tables:
     targets: Targets
     history: SchemaHistory
     modes: Modes = field(default_factory=Modes)
+    evolution: Evolution = field(default_factory=Evolution)
     at_once: int = 4
     parking: Parking = field(default_factory=Parking)
     reread: Reread | None = None
@@ -125,7 +127,7 @@ class Tables:
     def _timed(self, frame: DataFrame, job: Job) -> float:
         begin = time.perf_counter()
         with self._sessions.one(frame.sparkSession) as session:
-            run(job, session, self.targets)
+            run(job, session, self.targets, self.evolution)
         return time.perf_counter() - begin
 
     def _settle(self, done: list[tuple[Job, Future[float]]], after: int) -> None:

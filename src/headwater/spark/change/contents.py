@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from headwater.contract import SchemaHistory
 from headwater.errors import DataError
 from headwater.event import Operation, TableId
-from headwater.spark.change.changes import TableChanges
+from headwater.spark.change.changes import Shape, TableChanges
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +27,8 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
     """Look through the batch once; only the counting runs on Spark."""
     truncate = f.col("op") == Operation.TRUNCATE.label
     unsent = f.size(f.coalesce("unavailable_columns", f.array()))
+    # Rows that are read beside the stream have the shape of their reading, which may be ahead.
+    rereads = f.col("op") == Operation.READ.label
     moves = (f.col("op") == Operation.UPDATE.label) & f.col("before").isNotNull()
     rows = (
         frame.groupBy(
@@ -39,6 +41,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             f.min("sequence_number").alias("first"),
             f.max("sequence_number").alias("last"),
             f.count("*").alias("events"),
+            f.max(f.when(~rereads, f.col("sequence_number"))).alias("streamed"),
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
             f.max(unsent).alias("unsent"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
@@ -57,20 +60,25 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
 
 
 def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> TableChanges:
-    newest = history.schema(max(versions, key=lambda row: row["last"])["schema_id"])
-    names = [column.name for column in newest.columns]
-    lacking = {}
-    for row in versions:
-        older = {column.name for column in history.schema(row["schema_id"]).columns}
-        lacking[int(row["schema_id"])] = tuple(name for name in names if name not in older)
+    newest = max(versions, key=lambda row: (row["streamed"] or 0, row["last"]))
+    ordered = [*sorted(versions, key=lambda row: row["first"]), newest]
+    shapes = tuple(Shape(history.schema(row["schema_id"]), int(row["last"])) for row in ordered)
+    schema = shapes[-1].schema
+    names = {column.name for column in schema.columns}
     return TableChanges(
         table=table.name,
-        schema=newest,
-        lacking=lacking,
+        schema=schema,
+        readings={
+            int(row["schema_id"]): {
+                column.name: column for column in shape.schema.columns if column.name in names
+            }
+            for row, shape in zip(ordered, shapes, strict=True)
+        },
         partial=any(row["unsent"] for row in versions),
         truncated_at=max(_present(row["truncated_at"] for row in versions), default=None),
         carrying=sum(row["carrying"] for row in versions),
         events=sum(row["events"] for row in versions),
+        shapes=shapes,
     )
 
 

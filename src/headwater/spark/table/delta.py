@@ -1,4 +1,4 @@
-"""One Delta table: made, widened and merged into by statements that we issue ourselves.
+"""One Delta table: made, altered and merged into by statements that we issue ourselves.
 
 Delta records our position inside the commit that moved the rows: `txnVersion` is the last sequence
 number of the batch, so the same batch again is a no-op and a half-done batch is finished, never
@@ -8,7 +8,7 @@ repeated. The commit's metadata says the same for people who read the table's hi
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,15 +16,17 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.errors import ConfigError
 from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
-from headwater.spark.change.columns import stored_type
+from headwater.spark.change.kinds import stored_type
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
+from headwater.spark.table.alteration import Alteration
+from headwater.spark.table.delta_columns import shape_of, statements, table_properties
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.path import table_path
+from headwater.spark.table.shape import COLUMNS, TableShape, memory_of
 from headwater.spark.table.target import Standing, Statement
 
 _APP_ID = "spark.databricks.delta.write.txnAppId"
@@ -66,33 +68,34 @@ class DeltaTarget:
         return self._path
 
     def prepare(self, schema: TableSchema, layout: Layout) -> bool:
-        """Make the table, or add the columns that it lacks; never by merging schemas.
-
-        True if the table is new and therefore empty.
-        """
+        """Make the table if there is none; True if it is new and therefore empty."""
+        if self._exists():
+            return False
         wanted = {column.name: stored_type(column.type) for column in schema.columns}
-        if not self._exists():
-            failpoint("spark.table.before_create")
-            self._create({**wanted, **layout}, schema)
-            failpoint("spark.table.after_create")
-            return True
-        present = {
-            field.name: field.dataType.simpleString()
-            for field in self._session.table(self._name).schema.fields
-        }
-        for name, kind in wanted.items():
-            if name in present and present[name] != kind:
-                raise ConfigError(
-                    "spark-type-changed",
-                    f"column {name} is {present[name]} in the table and {kind} at the source",
-                    where=self._path,
-                    hint=f"ALTER TABLE {self._name} ALTER COLUMN {quoted(name)} TYPE {kind}",
-                )
-        added = {name: kind for name, kind in wanted.items() if name not in present}
-        if added:
+        failpoint("spark.table.before_create")
+        self._create({**wanted, **layout}, schema)
+        failpoint("spark.table.after_create")
+        return True
+
+    def shape(self) -> TableShape | None:
+        """The columns that came from the source; None if there is no table."""
+        return shape_of(self._snapshot()) if self._exists() else None
+
+    def statements(self, alterations: Sequence[Alteration]) -> tuple[str, ...]:
+        """The statements, with what the table must be able to do before them."""
+        return statements(self._name, alterations)
+
+    def alter(self, alterations: Sequence[Alteration]) -> None:
+        """Change the columns; what an earlier process has done of it is not among them."""
+        for statement in self.statements(alterations):
             failpoint("spark.table.before_alter")
-            self._session.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({column_list(added)})")
-        return False
+            self._session.sql(statement)
+            failpoint("spark.table.after_alter")
+
+    def remember(self, memory: str, key: Sequence[str]) -> None:
+        """Keep which column is which."""
+        named = f"'{COLUMNS}' = {literal(memory)}, 'headwater.key' = {literal(','.join(key))}"
+        self._session.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({named})")
 
     def _exists(self) -> bool:
         jvm: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public door to DeltaTable
@@ -104,7 +107,8 @@ class DeltaTarget:
         key = ",".join(schema.primary_key)
         self._session.sql(
             f"CREATE TABLE IF NOT EXISTS {self._name} ({column_list(wanted)})"
-            " USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true',"
+            f" USING delta TBLPROPERTIES ({table_properties(wanted)},"
+            f" '{COLUMNS}' = {literal(memory_of(schema))},"
             f" 'headwater.table' = {literal(str(schema.table))},"
             f" 'headwater.key' = {literal(key)})"
         )
@@ -113,15 +117,18 @@ class DeltaTarget:
         """What the table is now; the position and the rows of one version belong together."""
         if not self._exists():
             return Standing(None, 0)
+        snapshot = self._snapshot()
+        found = snapshot.transactions().get(self._app_id)
+        return Standing(int(snapshot.version()), int(found.get()) if found.isDefined() else 0)
+
+    def _snapshot(self) -> Any:
         jvm: Any = self._session._jvm  # noqa: SLF001
         none = jvm.scala.Option.empty()
         log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
             self._session._jsparkSession,  # noqa: SLF001
             self._path,
         )
-        snapshot = log.update(False, none, none)  # noqa: FBT003
-        found = snapshot.transactions().get(self._app_id)
-        return Standing(int(snapshot.version()), int(found.get()) if found.isDefined() else 0)
+        return log.update(False, none, none)  # noqa: FBT003
 
     def rows(self, standing: Standing) -> DataFrame | None:
         """The rows as they stood, whatever another driver has written since."""

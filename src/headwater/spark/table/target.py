@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -10,7 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.event import TableId, TableSchema
 from headwater.spark.modes import Mode
+from headwater.spark.table.alteration import Alteration
 from headwater.spark.table.layout import Layout
+from headwater.spark.table.shape import TableShape
 
 # From the names of the table and of a view with the rows to the SQL that brings them together.
 Statement = Callable[[str, str], str]
@@ -41,7 +43,23 @@ class Target(Protocol):
         ...
 
     def prepare(self, schema: TableSchema, layout: Layout) -> bool:
-        """Make the table, or bring its columns to the schema; True if it is new and empty."""
+        """Make the table if there is none; True if it is new and therefore empty."""
+        ...
+
+    def shape(self) -> TableShape | None:
+        """The columns that came from the source; None if there is no table."""
+        ...
+
+    def statements(self, alterations: Sequence[Alteration]) -> tuple[str, ...]:
+        """The statements that `alter` would issue, for people."""
+        ...
+
+    def alter(self, alterations: Sequence[Alteration]) -> None:
+        """Change the columns. A process may end after any of the statements."""
+        ...
+
+    def remember(self, memory: str, key: Sequence[str]) -> None:
+        """Keep which column is which; `shape` tells it again."""
         ...
 
     def fill(self, rows: DataFrame, until: int) -> None:
