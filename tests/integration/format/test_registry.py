@@ -14,7 +14,7 @@ import pytest
 from headwater import formats
 from headwater.contract import MessageFormat
 from headwater.errors import ConfigError, DataError, HeadwaterError, TransientError
-from headwater.event import EventBatch
+from headwater.event import Event, EventBatch, Operation, Origin
 from headwater.format.headwater.avro import AvroFormat
 from headwater.format.headwater.avro_schema import EVENT_12
 from headwater.format.registry.client import SchemaRegistry
@@ -32,6 +32,18 @@ DESCRIBED = (
     *("opencdc-protobuf", "cdc-format"),
 )
 A = Schema(Language.AVRO, '{"type":"record","name":"A","fields":[{"name":"x","type":"long"}]}')
+
+MESSAGES = EventBatch.from_events(
+    [
+        Event(
+            op=Operation.MESSAGE,
+            source=Origin("postgres", "0/1:0", 1),
+            ts_ms=1,
+            table="",
+            after={"prefix": "outbox", "content": "aGk="},
+        )
+    ]
+)
 
 
 def _ask(url: str, body: Any = None, method: str = "GET") -> Any:
@@ -99,7 +111,7 @@ def test_typed_rows_need_nothing_but_the_registry_when_they_are_read(
     writer = _registered("headwater-avro-typed", schema_registry, pattern, schemas=history)
     events = batch(
         change(ROW), change({"id": 1, "ful name": "Ada"}, table="people"), change(ROW),
-        change({"id": 2}, unavailable_columns=("name",)),
+        change({"id": 2}, unavailable_columns=("name",)), *MESSAGES,
     )  # fmt: skip
     messages = writer.messages(events)
     reader = _registered("headwater-avro-typed", schema_registry, "unused")
@@ -146,6 +158,37 @@ def test_schema_evolves_when_a_nullable_column_is_added_and_is_refused_when_a_re
     assert "/fields/0/type" in caught.value.message  # the reason is the registry's own
     assert caught.value.where == f"subject {topic}-value"
     assert "nullable" in caught.value.hint
+
+
+@pytest.mark.parametrize("name", ["headwater-avro", "headwater-json"])
+def test_rows_keep_their_schema_when_messages_come(
+    name: str, schema_registry: str, topic: str
+) -> None:
+    """The symbol of messages is a schema of its own, whichever comes first."""
+    rows, form = inserts(1, 2), _registered(name, schema_registry, topic)
+    message = form.encode(MESSAGES)
+    _ask(f"{schema_registry}/config/{topic}-value", {"compatibility": "BACKWARD"}, "PUT")
+    records = [*form.encode(rows), *message]
+    assert len({record[:5] for record in records}) == 2
+    assert _ask(f"{schema_registry}/subjects/{topic}-value/versions") == [1, 2]
+    reader = _registered(name, schema_registry, "unused")
+    assert envelope(reader.decode(records)) == envelope(EventBatch.concat([rows, MESSAGES]))
+
+
+def test_only_messages_are_refused_when_a_subject_also_guards_older_readers(
+    schema_registry: str, topic: str
+) -> None:
+    form = _registered("headwater-avro", schema_registry, topic)
+    rows = form.encode(inserts(1, 1))
+    _ask(f"{schema_registry}/config/{topic}-value", {"compatibility": "FULL"}, "PUT")
+    again = _registered("headwater-avro", schema_registry, topic)
+    assert again.encode(inserts(1, 1)) == rows
+    with pytest.raises(ConfigError) as caught:
+        again.encode(MESSAGES)
+    assert caught.value.code == "registry-incompatible"
+    apart = _registered("headwater-avro", schema_registry, f"{topic}.{{table}}")
+    apart.encode(MESSAGES)
+    assert _ask(f"{schema_registry}/subjects/{topic}.message-value/versions") == [1]
 
 
 def test_check_tells_incompatible_schemas_when_the_subject_has_a_rule(
