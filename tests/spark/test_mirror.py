@@ -21,6 +21,7 @@ from headwater.event import (
     TableId,
     TableSchema,
     encode_row,
+    message_image,
 )
 from headwater.log import SqliteLog
 from headwater.source.sqlite import image
@@ -183,10 +184,26 @@ def _event(op: Operation, offset: int, schema: TableSchema = DOCS, **images: obj
     return EventBatch.from_columns(columns)
 
 
+def _message(offset: int) -> EventBatch:
+    """A logical message: it has no table, and no version of one."""
+    columns = {
+        "op": int(Operation.MESSAGE),
+        "source_name": "postgres",
+        "offset": [str(offset)],
+        "source_ts_ms": 1,
+        "ts_ms": 1,
+        "after": message_image("outbox", b"hello"),
+    }
+    return EventBatch.from_columns(columns)
+
+
 def test_unavailable_columns_keep_their_value_and_truncate_empties(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """INV-10: a column that the source did not send is neither NULL nor lost."""
+    """INV-10: a column that the source did not send is neither NULL nor lost.
+
+    Messages among the rows, and one that is alone in its batch, are passed over.
+    """
     log = SqliteLog.create(tmp_path / "docs.hwlog")
     writer = log.writer(IDENTITY)
     job = TableJob(log.path, str(tmp_path / "lake"))
@@ -203,8 +220,10 @@ def test_unavailable_columns_keep_their_value_and_truncate_empties(
     assert apply(
         _event(op.INSERT, 1, after={"id": 1, "body": big, "views": 0}),
         _event(op.UPDATE, 2, after={"id": 1, "views": 1}, unavailable_columns=["body"]),
+        _message(21),
         _event(op.INSERT, 3, after={"id": 2, "body": "b", "views": 0}),
     ) == [(1, big, 1), (2, "b", 0)]
+    assert apply(_message(22)) == [(1, big, 1), (2, "b", 0)]
     assert apply(
         _event(op.UPDATE, 4, after={"id": 1, "views": 2}, unavailable_columns=["body"]),
         _event(op.UPDATE, 5, after={"id": 2, "body": None, "views": 5}),

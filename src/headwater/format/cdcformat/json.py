@@ -73,7 +73,7 @@ class CdcFormat:
         return "application/json"
 
     def encode(self, batch: EventBatch) -> Sequence[bytes]:
-        """One JSON object per event; a truncate or a schema change is refused."""
+        """One JSON object per event; a truncate, a schema change or a message is refused."""
         told = hear(batch)
         rest = batch if told is None else told.rest
         return dress(FAMILY, SITE, self._natural(rest, told), rest)
@@ -132,7 +132,7 @@ class CdcFormat:
         return f'"database":{dumps(database)}{rest}'
 
 
-_OPERATION_TYPES = pa.array(["", "CREATE", "UPDATE", "DELETE", "CREATE", "", ""], TEXT)
+_OPERATION_TYPES = pa.array(["", "CREATE", "UPDATE", "DELETE", "CREATE"], TEXT)
 
 
 def _operation_type(ops: pa.Array) -> pa.Array:

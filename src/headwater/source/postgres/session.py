@@ -193,7 +193,8 @@ class Session:
         self._receiver = self._receiver_over(link)
         self._receiver.start(self.config.slot, begin.lsn, self._options(streaming=link.replication))
         failpoint("source.postgres.stream_started")
-        assembler = Assembler(self.uid, self._shapes, self._spool, begin.marks())
+        wanted = self.config.wants_message
+        assembler = Assembler(self.uid, self._shapes, self._spool, begin.marks(), wanted)
         return Stream(self._receiver, assembler, begin, self._server.wal_lsn)
 
     def _receiver_over(self, link: Link) -> Intake:
@@ -207,7 +208,9 @@ class Session:
         version = self._server.version_num
         options = {"publication_names": self.config.publication, "messages": "true"}
         protocol = "1"
-        if streaming and self.config.streaming:
+        # While a transaction runs, a message does not say in which part of it it stands: those that
+        # went back to a savepoint could not be told from the rest.
+        if streaming and self.config.streaming and not self.config.messages:
             protocol = next((newest for since, newest in _PROTOCOLS if version >= since), protocol)
             options["streaming"] = "on"
         return options | {"proto_version": protocol}

@@ -13,6 +13,8 @@ from headwater.errors import DataError
 from headwater.event import Operation, TableId
 from headwater.spark.change.changes import Shape, TableChanges
 
+_NO_ROWS = (Operation.SCHEMA_CHANGE.label, Operation.MESSAGE.label)
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
@@ -35,7 +37,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             "schema",
             "table",
             "schema_id",
-            (f.col("op") == Operation.SCHEMA_CHANGE.label).alias("about_schema"),
+            f.col("op").isin(*_NO_ROWS).alias("no_rows"),
         )
         .agg(
             f.min("sequence_number").alias("first"),
@@ -50,7 +52,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
     )
     tables: dict[TableId, list[Row]] = {}
     for row in rows:
-        if not row["about_schema"]:
+        if not row["no_rows"]:
             tables.setdefault(TableId(row["schema"], row["table"]), []).append(row)
     return Contents(
         tables=tuple(_changes(table, found, history) for table, found in tables.items()),
