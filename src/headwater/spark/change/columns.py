@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import functions as f
@@ -25,25 +26,40 @@ _SCALARS = {
 }
 _MAX_PRECISION = 38
 
+JsonAs = Literal["string", "variant"]
 
-def stored_type(logical: LogicalType) -> str:
+
+def stored_type(logical: LogicalType, json_as: JsonAs = "string") -> str:
     """The type of a table's column. What Spark has no exact type for is kept as text."""
-    if logical.kind is Kind.DECIMAL:
-        precision = logical.precision
-        fits = precision is not None and precision <= _MAX_PRECISION
-        return f"decimal({precision},{logical.scale or 0})" if fits else "string"
-    if logical.kind is Kind.ARRAY and logical.element is not None:
-        return f"array<{stored_type(logical.element)}>"
-    return _SCALARS.get(logical.kind, "string")
+    match logical.kind:
+        case Kind.DECIMAL:
+            return _decimal(logical)
+        case Kind.ARRAY if logical.element is not None:
+            return f"array<{stored_type(logical.element, json_as)}>"
+        case Kind.JSON | Kind.DYNAMIC:
+            return json_as
+        case kind:
+            return _SCALARS.get(kind, "string")
 
 
-def image_ddl(columns: Sequence[Column]) -> str:
+def _decimal(logical: LogicalType) -> str:
+    """PostgreSQL has scales below zero and above the precision; Spark needs digits for them."""
+    if logical.precision is None:
+        return "string"
+    scale = max(logical.scale or 0, 0)
+    precision = max(logical.precision - min(logical.scale or 0, 0), scale)
+    return f"decimal({precision},{scale})" if precision <= _MAX_PRECISION else "string"
+
+
+def image_ddl(columns: Sequence[Column], json_as: JsonAs = "string") -> str:
     """The structure that from_json reads an image as; binary is text until `typed` decodes it."""
-    return ", ".join(f"{quoted(column.name)} {_parsed_type(column.type)}" for column in columns)
+    return ", ".join(
+        f"{quoted(column.name)} {_parsed_type(column.type, json_as)}" for column in columns
+    )
 
 
-def _parsed_type(logical: LogicalType) -> str:
-    return "string" if logical.kind is Kind.BINARY else stored_type(logical)
+def _parsed_type(logical: LogicalType, json_as: JsonAs) -> str:
+    return "string" if logical.kind is Kind.BINARY else stored_type(logical, json_as)
 
 
 def typed(column: Column, image: str) -> SparkColumn:
