@@ -43,15 +43,14 @@ def _scaled(precision: int, scale: int) -> st.SearchStrategy[Decimal]:
     return st.integers(-bound, bound).map(lambda n: Decimal(n).scaleb(-scale, WIDE))
 
 
-# Python's own range of years: 1 to 9999. Spark holds more, also before Christ.
-MOMENTS = st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)) | st.sampled_from(
-    [datetime(1582, 10, 10, 1, 2, 3, 4), datetime(1900, 1, 1, 0, 0, 0, 1), datetime(1, 1, 2)]
-)
-ARRAY = Kind.ARRAY
+# Python's own range of years is 1 to 9999; Spark holds more.
+FIRST, LAST = map(datetime.fromisoformat, ("0001-01-02", "9999-12-30"))
+TIMES = ("0001-01-02T00:00:00.000001", "1582-10-10T01:02:03.000004", "1900-01-01T00:00:00.999999")
+MOMENTS = st.datetimes(FIRST, LAST) | st.sampled_from([*map(datetime.fromisoformat, TIMES)])
 
 
 def _array(of: LogicalType) -> LogicalType:
-    return LogicalType(ARRAY, element=of)
+    return LogicalType(Kind.ARRAY, element=of)
 
 
 INT64, BYTES = LogicalType(Kind.INT64), LogicalType(Kind.BINARY)
