@@ -27,20 +27,22 @@ class Kept:
 
 
 def test_job(headwater_history, assert_converges, tmp_path):
-    history = headwater_history(seed=7)
-    assert_converges(TableJob(history.path, target=str(tmp_path / "lake")), history, batches=3)
+    history = headwater_history(seed=7, transactions=8)
+    job = TableJob(history.path, target=str(tmp_path / "lake"), tables=("orders",))
+    assert_converges(job, history, batches=2)
 
 
 def test_function(headwater_spark, headwater_history, assert_converges, tmp_path):
-    history = headwater_history(seed=2, transactions=12)
+    history = headwater_history(seed=2, transactions=8)
     kept = Kept(headwater_spark, history, tmp_path / "kept")
-    assert_converges(kept.apply, history, read=kept.read, batches=2, lost_checkpoint=True)
+    said = {"read": kept.read, "tables": ["orders"], "batches": 2}
+    assert_converges(kept.apply, history, **said, lost_checkpoint=True)
 
 
 def test_forgetful(headwater_spark, headwater_history, assert_converges, tmp_path):
-    history = headwater_history(seed=2, transactions=12)
+    history = headwater_history(seed=2, transactions=8)
     kept = Kept(headwater_spark, history, tmp_path / "kept", gone="isnull(_headwater_sequence)")
-    assert_converges(kept.apply, history, read=kept.read, batches=2)
+    assert_converges(kept.apply, history, read=kept.read, tables=['customers'], batches=2)
 
 
 def test_session(headwater_spark):
@@ -53,7 +55,7 @@ def test_plugin_is_found_and_tells_what_converges_from_what_does_not(
     pytester: pytest.Pytester,
 ) -> None:
     pytester.makepyfile(USERS_TESTS)
-    done = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider", "--durations=5")
+    done = pytester.runpytest_subprocess("-q", "-p", "no:cacheprovider")
     done.assert_outcomes(passed=3, failed=1)
     done.stdout.fnmatch_lines(
         [
@@ -75,6 +77,5 @@ def test_plugin_loads_nothing_heavy_before_a_test_asks(pytester: pytest.Pytester
             assert not {"pyspark", "pyarrow"} & set(sys.modules)
         """
     )
-    # hypothesis has a plugin of its own, which brings numpy and more.
     done = pytester.runpytest_subprocess("-q")
     done.assert_outcomes(passed=1)

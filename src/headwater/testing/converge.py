@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -30,6 +30,7 @@ def assert_converges(
     history: History,
     *,
     read: Read | None = None,
+    tables: Sequence[str] = ("*",),
     batches: int = 4,
     lost_checkpoint: bool | None = None,
 ) -> None:
@@ -38,15 +39,18 @@ def assert_converges(
     - `pipeline`: a `TableJob` on `history.path`, or a function for `foreachBatch`.
     - `read`: the rows of a table, by its name with its schema; a job's own tables need none.
       Columns that the source does not have are not looked at.
+    - `tables`: globs of the tables to compare; of a job, at most those that it keeps.
     - `batches`: how many cuts.
     - `lost_checkpoint`: also begin again further back, as new batches; as a rule only for jobs.
 
     The cuts follow the history's seed. An AssertionError shows the first keys that differ.
     """
+    __tracebackhide__ = True
     chooser = random.Random(history.seed)  # noqa: S311 - it has to be the same every time
+    kept: Sequence[str] = ("*",)
     if isinstance(pipeline, TableJob):
         _run(pipeline, history, chooser, batches, again=lost_checkpoint is not False)
-        read = read or _reader(pipeline, history)
+        read, kept = read or _reader(pipeline, history), pipeline.tables or kept
     else:
         _feed(pipeline, history, chooser, batches, again=bool(lost_checkpoint))
     if read is None:
@@ -54,6 +58,7 @@ def assert_converges(
     found = {
         str(table): _compared(read(str(table)), history, schema)
         for table, schema in sorted(history.tables.items())
+        if table.matches(tables) and table.matches(kept)
     }
     wrong = [f"{table}: {words}" for table, words in found.items() if words]
     if wrong:

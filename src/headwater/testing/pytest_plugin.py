@@ -38,6 +38,8 @@ def headwater_spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
 
     chosen: Any = pytestconfig.getini("headwater_tables")
     with spark_session(chosen, master="local[1]") as session:
+        # Tables of tests are small: compiling a plan takes far longer than running it.
+        session.conf.set("spark.sql.codegen.wholeStage", "false")
         yield session
 
 
