@@ -71,6 +71,21 @@ ENTRIES = section(
         "Submit the job to the cluster and call headwater.app.spark.TableJob there.",
     ),
     (
+        "spark-batch-only",
+        "A function needs all of a batch before it, and was given a stream.",
+        "Call it inside foreachBatch: stream.writeStream.foreachBatch(your_function).start()",
+    ),
+    (
+        "auto-cdc-partial",
+        "Auto CDC writes every column of a row, and the source did not send all of them.",
+        "Keep this table with headwater.app.spark.TableJob, which writes only what was sent.",
+    ),
+    (
+        "auto-cdc-truncate",
+        "Auto CDC has no word for a table that was emptied.",
+        "Refresh the table fully: spark-pipelines run --full-refresh TABLE, from events after it.",
+    ),
+    (
         "spark-start",
         "Spark's JVM did not start.",
         "Look into the log folder that the message names; headwater doctor checks Java.",

@@ -9,18 +9,20 @@ from pyspark.sql import functions as f
 
 from headwater.event import Column, Kind, LogicalType
 from headwater.event.value import TEXT_TAG
-from headwater.spark.change.kinds import stored_type
+from headwater.spark.change.kinds import JsonAs, stored_type
 from headwater.spark.sql import quoted
 
 
-def image_ddl(columns: Sequence[Column]) -> str:
+def image_ddl(columns: Sequence[Column], json_as: JsonAs = "string") -> str:
     """The structure that from_json reads an image as; binary is text until `typed` decodes it."""
-    return ", ".join(f"{quoted(column.name)} {parsed_type(column.type)}" for column in columns)
+    return ", ".join(
+        f"{quoted(column.name)} {parsed_type(column.type, json_as)}" for column in columns
+    )
 
 
-def parsed_type(logical: LogicalType) -> str:
+def parsed_type(logical: LogicalType, json_as: JsonAs = "string") -> str:
     """The type that an image's value is read as."""
-    return "string" if logical.kind is Kind.BINARY else stored_type(logical)
+    return "string" if logical.kind is Kind.BINARY else stored_type(logical, json_as)
 
 
 def typed(column: Column, image: str) -> SparkColumn:

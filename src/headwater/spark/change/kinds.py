@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Literal
 
 from headwater.event import Kind, LogicalType
 
@@ -19,6 +20,7 @@ _SCALARS = {
     Kind.TIMESTAMPTZ: "timestamp",
 }
 TEXT = "string"
+JsonAs = Literal["string", "variant"]
 _MAX_PRECISION = 38
 _DECIMAL = re.compile(r"decimal\((\d+),(\d+)\)")
 _ARRAY = re.compile(r"array<(.+)>")
@@ -36,15 +38,26 @@ _WIDER = {
 _DIGITS = {"smallint": 10, "int": 10, "bigint": 20}
 
 
-def stored_type(logical: LogicalType) -> str:
+def stored_type(logical: LogicalType, json_as: JsonAs = "string") -> str:
     """The type of a table's column. What Spark has no exact type for is kept as text."""
-    if logical.kind is Kind.DECIMAL:
-        precision = logical.precision
-        fits = precision is not None and precision <= _MAX_PRECISION
-        return f"decimal({precision},{logical.scale or 0})" if fits else TEXT
-    if logical.kind is Kind.ARRAY and logical.element is not None:
-        return f"array<{stored_type(logical.element)}>"
-    return _SCALARS.get(logical.kind, TEXT)
+    match logical.kind:
+        case Kind.DECIMAL:
+            return _decimal(logical)
+        case Kind.ARRAY if logical.element is not None:
+            return f"array<{stored_type(logical.element, json_as)}>"
+        case Kind.JSON | Kind.DYNAMIC:
+            return json_as
+        case kind:
+            return _SCALARS.get(kind, TEXT)
+
+
+def _decimal(logical: LogicalType) -> str:
+    """PostgreSQL has scales below zero and above the precision; Spark needs digits for them."""
+    if logical.precision is None:
+        return TEXT
+    scale = max(logical.scale or 0, 0)
+    precision = max(logical.precision - min(logical.scale or 0, 0), scale)
+    return f"decimal({precision},{scale})" if precision <= _MAX_PRECISION else TEXT
 
 
 def logical_of(kind: str) -> LogicalType | None:

@@ -1,0 +1,48 @@
+"""Changes of rows as Auto CDC of Spark's Declarative Pipelines takes them.
+
+Auto CDC keeps the row with the highest sequence per key, and writes every column of it. It has no
+word for a column that was not sent, nor for a table that was emptied: both stop the stream here,
+because the target would be wrong from then on and nothing would tell (INV-10).
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from headwater.errors import ConfigError
+from headwater.event import Operation, TableSchema
+from headwater.spark.change.changes import DELETED, SEQ, TableChanges, row_changes
+from headwater.spark.functions.typed import of_schema
+from headwater.spark.sql import quoted
+from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
+
+
+def auto_cdc_source(frame: DataFrame, schema: TableSchema) -> DataFrame:
+    """Typed columns, the sequence number and whether the row is gone.
+
+    A changed key is two rows: its old key goes, its new key comes.
+    """
+    if not schema.primary_key:
+        raise ConfigError("spark-no-key", f"table {schema.table} has no primary key")
+    changes = TableChanges(schema.table.name, schema, {}, partial=False, truncated_at=None)
+    told = frame.where(of_schema(schema)).where(~_refused(schema))
+    rows = row_changes(told, changes, 0)
+    return rows.select(
+        *(f.col(quoted(column.name)) for column in schema.columns),
+        f.col(SEQ).alias(SEQUENCE),
+        f.col(DELETED).alias(DELETED_FLAG),
+    )
+
+
+def _refused(schema: TableSchema) -> SparkColumn:
+    """False, or the end of the stream with the reason."""
+    table = f.lit(str(schema.table))
+    place = f.concat(f.lit(" at sequence "), f.col("sequence_number").cast("string"))
+    unsent = f.size(f.coalesce("unavailable_columns", f.array().cast("array<string>"))) > 0
+    emptied = f.col("op") == Operation.TRUNCATE.label
+    stop = f.when(
+        emptied, f.raise_error(f.concat(f.lit("[auto-cdc-truncate] "), table, place))
+    ).when(unsent, f.raise_error(f.concat(f.lit("[auto-cdc-partial] "), table, place)))
+    return stop.isNotNull()
