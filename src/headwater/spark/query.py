@@ -92,7 +92,7 @@ def start(session: SparkSession, plan: StreamPlan, apply: Apply) -> RunningStrea
 
     reader = session.readStream.format(NAME).option("consumer", plan.consumer)
     if plan.max_events is not None:
-        reader = reader.option("maxEventsPerTrigger", plan.max_events)
+        reader = reader.option("maxRowsPerTrigger", plan.max_events)
     if plan.tables:
         reader = reader.option("tables", ",".join(plan.tables))
     writer = (
