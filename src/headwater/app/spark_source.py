@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
+from headwater.app.spark_origin import origin
 from headwater.contract import Cursor, LogReader
-from headwater.errors import ConfigError
 from headwater.log import SqliteLog
 from headwater.spark.source.datasource import LogDataSource
 from headwater.spark.source.options import Options
@@ -16,15 +14,17 @@ class SqliteLogOpener:
     """Opens logs by path, in the driver and in every worker."""
 
     def path(self, options: Options) -> str:
-        """The log's path, absolute: workers may have another directory."""
-        if not options.path:
-            raise ConfigError("spark-option", "the option path is missing: which log?")
-        return str(Path(options.path).absolute())
+        """The log that is named, or that the database of a URL is captured into."""
+        return origin(options).log
 
     def feed(self, options: Options) -> Feed | None:
-        """A log that is named is filled by somebody else."""
-        del options
-        return None
+        """Capture, if a URL is named: a log that is named is filled by somebody else."""
+        found = origin(options)
+        if found.url is None:
+            return None
+        from headwater.app.spark_feed import CaptureFeed
+
+        return CaptureFeed(found)
 
     def reader(self, path: str) -> LogReader:
         """A reader of the log."""
