@@ -22,7 +22,7 @@ from headwater.runtime import CaptureLoop
 _LOG = logging.getLogger("headwater.capture")
 _LOOK_S = 0.05
 _GRACE_S = 10.0
-# How long a single read waits for the capture of an earlier query to end.
+# How long a stream waits for the capture of an earlier query to end.
 _HANDOVER_S = 15.0
 _STAND_BY_S = 1.0
 
@@ -44,10 +44,10 @@ class CaptureFeed:
             if time.monotonic() >= self._again_at_s:
                 self._start()
 
-    def catch_up(self) -> None:
+    def catch_up(self, *, handover: bool) -> None:
         """Return when what the database has now is in the log, or somebody else sees to that."""
         self.end()
-        give_up_s = time.monotonic() + _HANDOVER_S
+        give_up_s = time.monotonic() + (_HANDOVER_S if handover else 0.0)
         self.run()
         while (loop := self._loop) is not None and loop.facts.caught_up_head is None:
             if loop.error is not None and time.monotonic() > give_up_s:

@@ -68,7 +68,7 @@ class LogBatchReader(RangeReader, DataSourceReader):
         feed = self._opener.feed(self._options)
         if feed is not None:
             try:
-                feed.catch_up()
+                feed.catch_up(handover=False)
             finally:
                 feed.end()
         with closing(self._opener.reader(self._path)) as reader:

@@ -49,8 +49,12 @@ class Feed(Protocol):
         """See that it runs; raises what ended it."""
         ...
 
-    def catch_up(self) -> None:
-        """Return when what the database had at the time of the call is in the log."""
+    def catch_up(self, *, handover: bool) -> None:
+        """Return when what the database had at the time of the call is in the log.
+
+        Where another process captures into it, that one is trusted to; `handover` gives it a while
+        to end first.
+        """
         ...
 
     def end(self) -> None:

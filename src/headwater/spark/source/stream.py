@@ -59,7 +59,7 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the end: what is visible now is what this run will read."""
         if self._feed is not None:
-            self._feed.catch_up()
+            self._feed.catch_up(handover=True)
         self._stop_at = self._head()
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802
