@@ -136,7 +136,7 @@ def test_entities_are_the_records_of_the_capture_process_however_tasks_cut_trans
     if granularity == "row":
         found = entities(_batch(spark, families), settings, log=families.path).collect()
     else:
-        stream = _stream(spark, families, partitions=4, maxEventsPerTrigger=60)
+        stream = _stream(spark, families, partitions=4, maxRowsPerTrigger=60)
         found = _streamed(entities(stream, settings, log=families.path))
     assert sorted(bytes(row["value"]) for row in found) == wanted
 
@@ -161,7 +161,7 @@ def test_dedup_keeps_every_event_once_across_micro_batches_and_restarts(
     events = _batch(spark, log)
     assert events.count() == 50
     assert dedup(events).count() == 30
-    stream = dedup(_stream(spark, log, maxEventsPerTrigger=20))
+    stream = dedup(_stream(spark, log, maxRowsPerTrigger=20))
     before = _streamed(stream, tmp_path / "checkpoint")
     for first in (11, 31):
         writer.append(source_batch(_old(inserts(first, 10)), 2))

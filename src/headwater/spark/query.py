@@ -107,7 +107,7 @@ def start(
     session.streams.addListener(progress)
     reader = session.readStream.format(NAME).option("consumer", plan.consumer)
     if plan.max_events is not None:
-        reader = reader.option("maxEventsPerTrigger", plan.max_events)
+        reader = reader.option("maxRowsPerTrigger", plan.max_events)
     if plan.tables:
         reader = reader.option("tables", ",".join(plan.tables))
     writer = (

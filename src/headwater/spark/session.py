@@ -34,6 +34,7 @@ _LOCAL = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.python.filterPushdown.enabled": "true",
 }
 _DELTA = {
     "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
