@@ -182,7 +182,8 @@ def _story(log: SqliteLog) -> tuple[Things, list[int]]:
                 row = {name: None if name != _key(things.schema) else number for name in row}
             things.tell(op, unsent, **row)
         if turn:
-            things.tell(Operation.DELETE, **{_key(things.schema): 20 + turn - 1})
+            gone: Row = {_key(things.schema): 20 + turn - 1}
+            things.tell(Operation.DELETE, **gone)
         ends.append(len(things.events))
     return things, ends
 
