@@ -100,11 +100,11 @@ def _apply(table: Target, task: Task, mode: Mode, evolution: Evolution) -> None:
     if standing.applied >= task.until:
         return
     try:
-        fitted = evolution.follow(table, changes, mode, standing.applied)
-        # Of a table that was altered only the newest version has the new columns.
-        standing = table.standing()
-        if standing.applied >= task.until:
-            return
+        fitted, altered = evolution.follow(table, changes, mode, standing.applied)
+        if altered:  # rows of an older version would lack the new columns
+            standing = table.standing()
+            if standing.applied >= task.until:
+                return
         _WAYS[mode](table, replace(task, changes=fitted), standing)
         table.note_position(task.until)
     except HeadwaterError:
