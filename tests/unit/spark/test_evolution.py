@@ -263,7 +263,7 @@ def test_memory_names_columns_by_their_place() -> None:
     columns = [Held("now", "int", "then"), Held("own", "int", "own")]
     found = remembered(columns, memory([("then", 7)], ["then"]))
     assert [(each.number, each.ours) for each in found.columns] == [(7, True), (None, False)]
-    assert found.key == {"then"}
+    assert found.key == frozenset({"then"})
     assert remembered(columns, None).key is None
 
 

@@ -28,8 +28,10 @@ class Evolution:
     policy: SchemaPolicy = field(default_factory=SchemaPolicy)
     asking: Callable[[], Asking] | None = None
 
-    def follow(self, target: Target, changes: TableChanges, mode: Mode, after: int) -> TableChanges:
-        """Alter the table, and give the changes as rows of what it is then.
+    def follow(
+        self, target: Target, changes: TableChanges, mode: Mode, after: int
+    ) -> tuple[TableChanges, bool]:
+        """The changes as rows of what the table is then, and whether it had to be altered for it.
 
         Doing it again after a crash does what is left of it: the columns that the table has say
         what that is.
@@ -48,7 +50,7 @@ class Evolution:
         if shape is not None:
             target.alter(plan.alterations)
             _remember(target, plan, shape)
-        return _fitted(changes, plan)
+        return _fitted(changes, plan), bool(plan.alterations)
 
     def _ask(self, table: TableId, added: tuple[Column, ...]) -> None:
         """Ask for the values that rows got in a new column without an event of their own."""

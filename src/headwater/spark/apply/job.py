@@ -56,11 +56,11 @@ def run(job: Job, session: SparkSession, targets: Targets, evolution: Evolution)
     if standing.applied >= job.until:
         return
     try:
-        fitted = evolution.follow(table, changes, mode, standing.applied)
-        # Of a table that was altered only the newest version has the new columns.
-        standing = table.standing()
-        if standing.applied >= job.until:
-            return
+        fitted, altered = evolution.follow(table, changes, mode, standing.applied)
+        if altered:  # rows of an older version would lack the new columns
+            standing = table.standing()
+            if standing.applied >= job.until:
+                return
         _WAYS[mode](table, Task(session.table(job.view), fitted, job.until), standing)
     except HeadwaterError:
         raise

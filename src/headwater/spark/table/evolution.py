@@ -130,7 +130,7 @@ def planned(
         added=tuple(
             next(reversed(each.line.told.values()))
             for each in kept
-            if each.line.live and each.line.held is None and (table is not None or each.line.late)
+            if each.line.held is None and (table is not None or each.line.late)
         ),
     )
 
