@@ -1,8 +1,9 @@
 """Promises: the Protocols that parts keep and engines rely on. No logic, no state.
 
 `Source`, `Log` (with `LogWriter`, `LogReader`, `Cursor`, `SchemaHistory`, `Commands`), `Sink`,
-`Transform`, `Format`, `Clock`, `Metrics`; capabilities are data. Each promise that a part can break
-has a conformance suite in `headwater.testing`.
+`Transform` (with `WholeTransform`, `Studied`, `Parting`), `Format`, `Clock`, `Metrics`;
+capabilities are data. Each promise that a part can break has a conformance suite in
+`headwater.testing`.
 
 States: INV-1, INV-2, INV-5, INV-6, INV-7, INV-9 where the method that owes them is declared.
 May import: event, errors.
@@ -42,7 +43,7 @@ from headwater.contract.source import (
     SourceBatch,
     SourceIdentity,
 )
-from headwater.contract.transform import Transform
+from headwater.contract.transform import Parting, Studied, Transform, WholeTransform
 
 __all__ = [
     "Answer",
@@ -65,6 +66,7 @@ __all__ = [
     "OnGap",
     "Owed",
     "OwedState",
+    "Parting",
     "Phase",
     "SchemaHistory",
     "SegmentInfo",
@@ -75,9 +77,11 @@ __all__ = [
     "SourceBatch",
     "SourceCapabilities",
     "SourceIdentity",
+    "Studied",
     "Transform",
     "TypedFormat",
     "Verb",
+    "WholeTransform",
     "Wish",
     "WriteStatus",
 ]

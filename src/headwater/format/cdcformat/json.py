@@ -18,7 +18,7 @@ from headwater.format.cdcformat.body import bodies
 from headwater.format.cdcformat.context import Context, read_context
 from headwater.format.cdcformat.entities import EntityMap
 from headwater.format.cdcformat.reader import to_columns
-from headwater.format.cdcformat.told import TORN_MEMBERS, Told, hear
+from headwater.format.cdcformat.told import CUT_MEMBER, Told, hear
 from headwater.format.columns import check_ranges, unwritable
 from headwater.format.engine import engines
 from headwater.format.jsontext import dumps
@@ -117,8 +117,8 @@ class CdcFormat:
         usual = f'"granularity":"{self.granularity}"'
         if told is None:
             return usual
-        torn = pa.scalar(f'"granularity":"row"{TORN_MEMBERS}', TEXT)
-        return pc.if_else(told.torn, torn, pa.scalar(usual, TEXT))
+        cut = pa.scalar(f"{usual},{CUT_MEMBER}", TEXT)
+        return pc.if_else(told.cut, cut, pa.scalar(usual, TEXT))
 
     def _schema_name(self, source_names: pa.Array) -> pa.Array | str:
         return quoted(source_names) if self.schema_name is None else dumps(self.schema_name)
