@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
@@ -12,8 +14,10 @@ from pydantic import ValidationError
 from headwater.app.cdc import CdcPlan
 from headwater.app.config import CdcSettings
 from headwater.app.registry import open_log
+from headwater.contract import Transform
 from headwater.errors import ConfigError
 from headwater.event import EventBatch
+from headwater.runtime import WholeTransactions
 from headwater.transform import KeepTables
 
 
@@ -41,5 +45,12 @@ class CdcRecipe:
         """From events to records, the same as in the capture process, while the block lasts."""
         form = self.plan.format()
         with closing(open_log(self.log).reader()) as reader:
-            change = self.plan.transform(reader, KeepTables(keep=self.tables))
-            yield lambda batch: form.encode(change(batch))
+            scratch = Path(tempfile.gettempdir())
+            change = self.plan.transform(reader, KeepTables(keep=self.tables), scratch)
+            yield lambda batch: form.encode(_changed(change, batch))
+
+
+def _changed(change: Transform | WholeTransactions, batch: EventBatch) -> EventBatch:
+    if isinstance(change, WholeTransactions):
+        return EventBatch.concat([made for _, made in change.parts(batch)])
+    return change(batch)

@@ -18,7 +18,7 @@ from headwater.app.config import (
 from headwater.app.spark_loop import spark_loop
 from headwater.errors import ConfigError
 from headwater.event import TableId
-from headwater.observe import SystemClock
+from headwater.observe import NoMetrics, SystemClock
 from headwater.spark.modes import Modes
 from headwater.spark.policy import SchemaPolicy
 
@@ -94,5 +94,5 @@ def test_backfill_of_new_columns_is_refused_when_the_source_reads_nothing_beside
     text = f"{FILE}spark: {{target: t, schema: {{on_add_column: backfill}}}}\n"
     config = parse_config(text, environment={})
     with pytest.raises(ConfigError) as caught:
-        spark_loop(config, SystemClock(), nullcontext, once=True)  # type: ignore[arg-type]
+        spark_loop(config, SystemClock(), NoMetrics(), nullcontext, once=True)  # type: ignore[arg-type]
     assert caught.value.code == "backfill-unsupported"
