@@ -23,12 +23,14 @@ from headwater.contract.command import (
 from headwater.contract.format import Format, Message, MessageFormat, TypedFormat
 from headwater.contract.log import (
     Cursor,
+    LoadHistory,
     Log,
     LogBounds,
     LogReader,
     LogWriter,
     SchemaHistory,
     SegmentInfo,
+    TableHistory,
 )
 from headwater.contract.observe import Clock, Metrics
 from headwater.contract.sink import Sink, WriteStatus
@@ -54,6 +56,7 @@ __all__ = [
     "Commands",
     "Cursor",
     "Format",
+    "LoadHistory",
     "Log",
     "LogBounds",
     "LogReader",
@@ -75,6 +78,7 @@ __all__ = [
     "SourceBatch",
     "SourceCapabilities",
     "SourceIdentity",
+    "TableHistory",
     "Transform",
     "TypedFormat",
     "Verb",
