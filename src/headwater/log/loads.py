@@ -38,7 +38,8 @@ def owes(db: sqlite3.Connection, table: TableId, until: int) -> bool:
         return False
     return bool(
         db.execute(
-            "SELECT 1 FROM load WHERE name = ?1 AND first_seq <= ?2 AND (NOT done OR last_seq > ?2)",
+            "SELECT 1 FROM load WHERE name = ?1 AND first_seq <= ?2"
+            " AND (NOT done OR last_seq > ?2)",
             (str(table), until),
         ).fetchone()
     )

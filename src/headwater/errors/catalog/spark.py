@@ -21,6 +21,11 @@ ENTRIES = section(
         "Try again, or stop the pipeline for the comparison.",
     ),
     (
+        "spark-load-overtaken",
+        "Two drivers load the same table, and one of them has finished it.",
+        "Let one pipeline write to the target; it goes on by itself.",
+    ),
+    (
         "spark-jars",
         "Spark's table-format jars could not be fetched.",
         "Connect to Maven Central once, or use --table-format parquet, which needs no jar.",

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import uuid4
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 
-from headwater.contract import SchemaHistory
+from headwater.contract import TableHistory
 from headwater.errors import ConfigError, HeadwaterError
 from headwater.failpoint import failpoint
+from headwater.spark.apply.loads import Loads
 from headwater.spark.apply.sessions import Sessions, shared
-from headwater.spark.change.contents import classified, contents
+from headwater.spark.change.contents import Contents, classified, contents
 from headwater.spark.change.task import Task
 from headwater.spark.mode.append_log import append_log
 from headwater.spark.mode.mirror import mirror
@@ -41,7 +41,6 @@ class Apply(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class Tables:
     """Keeps tables of one lake, one per source table and mode.
 
@@ -49,10 +48,12 @@ class Tables:
     table knows its own position and takes only what it lacks.
     """
 
-    targets: Targets
-    history: SchemaHistory
-    modes: Modes = field(default_factory=Modes)
-    _sessions: Sessions = field(default_factory=Sessions)
+    def __init__(self, targets: Targets, history: TableHistory, modes: Modes | None = None) -> None:
+        self._targets = targets
+        self._history = history
+        self._modes = modes or Modes()
+        self._sessions = Sessions()
+        self._loads = Loads(targets, history, _WAYS)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Apply one micro-batch to every table in it."""
@@ -66,7 +67,7 @@ class Tables:
         failpoint("spark.batch.end")
 
     def _apply_all(self, frame: DataFrame) -> None:
-        batch = contents(frame, self.history)
+        batch = contents(frame, self._history)
         with (
             shared(frame, f"headwater_{uuid4().hex}") as name,
             ThreadPoolExecutor(_TABLES_AT_ONCE) as pool,
@@ -74,18 +75,33 @@ class Tables:
             jobs = [
                 pool.submit(self._apply, frame, name, Task(frame, changes, batch.until), mode)
                 for changes in batch.tables
-                for mode in self.modes.of(changes.schema.table)
+                for mode in self._modes.of(changes.schema.table)
             ]
         for job in jobs:
             job.result()
+        self._finish_loads(frame.sparkSession, batch)
 
     def _apply(self, frame: DataFrame, name: str, task: Task, mode: Mode) -> None:
         with self._sessions.one(frame.sparkSession) as session:
-            target = self.targets.open(session, task.changes.schema.table, mode)
-            _apply(target, Task(session.table(name), task.changes, task.until), mode)
+            table = task.changes.schema.table
+            target = self._targets.open(session, table, mode)
+            ours = Task(session.table(name), task.changes, task.until)
+            _apply(target, ours, mode, self._loads)
+
+    def _finish_loads(self, beside: SparkSession, batch: Contents) -> None:
+        """A table that the batch does not mention may have had the last of its rows before."""
+        for table, mode in self._loads.over(beside, batch.until):
+            with self._sessions.one(beside) as session:
+                target = self._targets.open(session, table, mode)
+                try:
+                    self._loads.finish(target, table, mode, batch.until)
+                except HeadwaterError:
+                    raise
+                except Exception as exc:
+                    raise classified(exc, str(table)) from exc
 
 
-def _apply(table: Target, task: Task, mode: Mode) -> None:
+def _apply(table: Target, task: Task, mode: Mode, loads: Loads) -> None:
     changes = task.changes
     if not changes.schema.primary_key and mode != "append_log":
         raise ConfigError(
@@ -93,10 +109,10 @@ def _apply(table: Target, task: Task, mode: Mode) -> None:
             f"table {changes.table} has no primary key, so its rows cannot be told apart",
             where=table.place,
         )
-    standing = table.standing()
-    if standing.applied >= task.until:
-        return
     try:
+        standing = loads.take(table, task, mode)
+        if standing.applied >= task.until:
+            return
         _WAYS[mode](table, task, standing)
         table.note_position(task.until)
     except HeadwaterError:

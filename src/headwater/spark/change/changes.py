@@ -34,7 +34,8 @@ class TableChanges:
 
     `lacking` names, per schema id, the columns of the newest shape that the older one has not;
     `truncated_at` is the last truncate, before which nothing counts; `carrying` counts the changes
-    of a key that did not bring every column along.
+    of a key that did not bring every column along. Rows of a snapshot and other events are counted
+    apart.
     """
 
     table: str
@@ -43,6 +44,8 @@ class TableChanges:
     partial: bool
     truncated_at: int | None
     carrying: int = 0
+    reads_told: int = 0
+    others_told: int = 0
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -68,16 +71,32 @@ class TableChanges:
         return (self.truncated_at or 0) > after
 
 
-def events_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
-    """The table's events after a position that are about rows, with the row of each parsed."""
+def told_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events after a position that are about rows."""
     table = changes.schema.table
     ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
+    return frame.where(ours & (f.col("sequence_number") > after) & ~_is(Operation.SCHEMA_CHANGE))
+
+
+def events_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events after a position that are about rows, with the row of each parsed."""
     image = f.when(_is(Operation.DELETE), f.col("before")).otherwise(f.col("after"))
-    return (
-        frame.where(ours & (f.col("sequence_number") > after))
-        .where(~_is(Operation.SCHEMA_CHANGE))
-        .withColumn(ROW, f.from_json(image, image_ddl(changes.schema.columns), _FAIL))
-    )
+    return told_of(frame, changes, after).withColumn(ROW, _parsed(image, changes))
+
+
+def reads_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """Those of the table's events that are rows of a snapshot, with the row of each parsed."""
+    reads = told_of(frame, changes, after).where(_is(Operation.READ))
+    return reads.withColumn(ROW, _parsed(f.col("after"), changes))
+
+
+def others_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events about rows that are no rows of a snapshot, as they are."""
+    return told_of(frame, changes, after).where(~_is(Operation.READ))
+
+
+def _parsed(image: SparkColumn, changes: TableChanges) -> SparkColumn:
+    return f.from_json(image, image_ddl(changes.schema.columns), _FAIL)
 
 
 def row_changes(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:

@@ -39,6 +39,8 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
             f.max(unsent).alias("unsent"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
+            f.count_if(f.col("op") == Operation.READ.label).alias("reads"),
+            f.count("*").alias("told"),
         )
         .collect()
     )
@@ -66,6 +68,8 @@ def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> Tab
         partial=any(row["unsent"] for row in versions),
         truncated_at=max(_present(row["truncated_at"] for row in versions), default=None),
         carrying=sum(row["carrying"] for row in versions),
+        reads_told=sum(row["reads"] for row in versions),
+        others_told=sum(row["told"] - row["reads"] for row in versions),
     )
 
 

@@ -3,6 +3,7 @@
 Offsets are sequence numbers, and a read of (start, end] gives the same rows for ever, which is what
 a restart from Spark's checkpoint relies on. A micro-batch always ends where a transaction ends.
 Spark calls commit(end) when it plans the next batch; then the consumer's cursor moves (INV-1).
+The end of a table's load may have no event of its own: it moves the offset, and the batch is empty.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
                 sequence = bounds.tail - 1
             else:
                 sequence = self._acked()
-            return {"sequence": sequence, "log": reader.log_id}
+            return {"sequence": sequence, "log": reader.log_id, "loads": 0}
 
     def _acked(self) -> int:
         with closing(self._opener.cursor(self._options.path, self._options.consumer)) as cursor:
@@ -81,7 +82,7 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
             if isinstance(limit, ReadMaxRows) and end - begin > limit.max_rows:
                 runs = reader.segments(begin, end)
                 end = _border(runs, begin + limit.max_rows, end)
-            return {"sequence": end, "log": start["log"]}
+            return {"sequence": end, "log": start["log"], "loads": reader.loads()}
 
     def _head(self) -> int:
         with closing(self._opener.reader(self._options.path)) as reader:

@@ -7,9 +7,7 @@ repeated. The table property says the same for people; it is written right after
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
@@ -20,14 +18,13 @@ from headwater.failpoint import failpoint
 from headwater.spark.change.columns import stored_type
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
+from headwater.spark.table.deltalog import PROPERTY, VECTORS, carried, carry_position, newest
+from headwater.spark.table.generation import DeltaGeneration, begun_below
 from headwater.spark.table.layout import Layout
-from headwater.spark.table.path import table_path
+from headwater.spark.table.path import table_of, table_path
 from headwater.spark.table.target import Standing, Statement
 
-_APP_ID = "spark.databricks.delta.write.txnAppId"
-_VERSION = "spark.databricks.delta.write.txnVersion"
-_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-PROPERTY = "headwater.sequence"
+__all__ = ["PROPERTY", "DeltaTarget", "DeltaTargets"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +41,21 @@ class DeltaTargets:
             session, table_path(self.location, table, mode), f"headwater:{self.log_id}"
         )
 
+    def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
+        """Those with a generation that was begun and not cleared."""
+        return tuple(map(table_of, begun_below(session, self.location)))
+
 
 class DeltaTarget:
-    """Implements Target for a table at a path."""
+    """Implements Target and Loadable for a table at a path."""
 
-    def __init__(self, session: SparkSession, path: str, app_id: str) -> None:
+    def __init__(
+        self, session: SparkSession, path: str, app_id: str, *, vectors: bool = True
+    ) -> None:
         self._session = session
         self._path = path
         self._app_id = app_id
+        self._vectors = vectors
         self._name = f"delta.{quoted(path)}"
 
     @property
@@ -89,33 +93,23 @@ class DeltaTarget:
         return False
 
     def _exists(self) -> bool:
-        jvm: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public door to DeltaTable
-        return bool(
-            jvm.io.delta.tables.DeltaTable.isDeltaTable(self._session._jsparkSession, self._path)  # noqa: SLF001
-        )
+        return newest(self._session, self._path) is not None
 
     def _create(self, wanted: dict[str, str], schema: TableSchema) -> None:
         key = ",".join(schema.primary_key)
         self._session.sql(
             f"CREATE TABLE IF NOT EXISTS {self._name} ({column_list(wanted)})"
-            " USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true',"
+            f" USING delta TBLPROPERTIES ('{VECTORS}' = '{str(self._vectors).lower()}',"
             f" 'headwater.table' = {literal(str(schema.table))},"
             f" 'headwater.key' = {literal(key)}, '{PROPERTY}' = '0')"
         )
 
     def standing(self) -> Standing:
         """What the table is now; the position and the rows of one version belong together."""
-        if not self._exists():
+        snapshot = newest(self._session, self._path)
+        if snapshot is None:
             return Standing(None, 0)
-        jvm: Any = self._session._jvm  # noqa: SLF001
-        none = jvm.scala.Option.empty()
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
-            self._session._jsparkSession,  # noqa: SLF001
-            self._path,
-        )
-        snapshot = log.update(False, none, none)  # noqa: FBT003
-        found = snapshot.transactions().get(self._app_id)
-        return Standing(int(snapshot.version()), int(found.get()) if found.isDefined() else 0)
+        return Standing(int(snapshot.version()), carried(snapshot, self._app_id))
 
     def rows(self, standing: Standing) -> DataFrame | None:
         """The rows as they stood, whatever another driver has written since."""
@@ -149,10 +143,15 @@ class DeltaTarget:
 
     def _carry_position(self, until: int) -> None:
         """The next commit of this session records `until`; Delta skips one that it has seen."""
-        conf = self._session.conf
-        conf.set(_APP_ID, self._app_id)
-        conf.set(_VERSION, str(until))
-        conf.set(_METADATA, json.dumps({"headwater": {"sequence": until}}))
+        carry_position(self._session, self._app_id, until)
+
+    def generation(self) -> DeltaGeneration:
+        """What a new table is loaded into."""
+        return DeltaGeneration(self._session, self._path, self._app_id, self._beside)
+
+    def _beside(self, path: str, app_id: str) -> DeltaTarget:
+        # Deletion vectors are found by the folder of their table, and these files will change it.
+        return DeltaTarget(self._session, path, app_id, vectors=False)
 
     def note_position(self, until: int) -> None:
         """Show the position where people look for it: SHOW TBLPROPERTIES."""
