@@ -12,6 +12,7 @@ goes on where a crash left it. A table that stands is never loaded: its rows go 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -26,6 +27,7 @@ from headwater.spark.mode.reading import (
     LOADED,
     as_changes,
     concerned,
+    doubled,
     once,
     read_again,
     read_rows,
@@ -106,25 +108,26 @@ class Loads:
 
     def _completed(self, generation: Generation, name: TableId, mode: Mode) -> int:
         """Merge the kept changes into the rows, once; the position for which it was closed."""
-        taken, target = generation.taken(), generation.merging()
+        taken = generation.taken()
         until = 0 if taken is None else taken.until
-        if target.standing().applied >= until:
-            return until
         kept = generation.kept()
         changes = self._changes(name, kept)
+        if generation.merging().standing().applied < until:
+            self._merge(generation, mode, Task(_or_none(kept, generation), changes, until))
+        # A row that was read again, or added by two drivers, stands twice. Merging needed both.
         rows = generation.rows()
-        again = read_again(rows, changes)
-        doubled = not again.isEmpty()
-        if doubled:
+        if not doubled(rows, changes, mode).isEmpty():
             generation.replace(once(rows, changes, mode), until)
-        if kept is not None or (doubled and mode == "scd2"):
-            session = rows.sparkSession
-            frame = session.createDataFrame([], SPARK_DDL) if kept is None else kept
-            reads = concerned(rows, frame, changes, again)
-            task = Task(frame, changes, until, as_changes(reads, changes))
-            self._ways[mode](target, task, Standing(None, 0))
-            failpoint("spark.load.merged")
         return until
+
+    def _merge(self, generation: Generation, mode: Mode, ending: Task) -> None:
+        rows, changes = generation.rows(), ending.changes
+        again = read_again(rows, changes) if mode == "scd2" else None
+        if not changes.others_told and (again is None or again.isEmpty()):
+            return
+        reads = as_changes(concerned(rows, ending.frame, changes, again), changes)
+        self._ways[mode](generation.merging(), replace(ending, reads=reads), Standing(None, 0))
+        failpoint("spark.load.merged")
 
     def _changes(self, name: TableId, kept: DataFrame | None) -> TableChanges:
         """What the kept events say; without any, only the shape of the table."""
@@ -137,6 +140,11 @@ class Loads:
             if str(schema.table) == str(name)
         )
         return TableChanges(schema.table.name, schema, {}, partial=False, truncated_at=None)
+
+
+def _or_none(kept: DataFrame | None, generation: Generation) -> DataFrame:
+    session = generation.rows().sparkSession
+    return session.createDataFrame([], SPARK_DDL) if kept is None else kept
 
 
 def _add(generation: Generation, task: Task, mode: Mode) -> None:

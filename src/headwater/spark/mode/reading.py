@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
 from headwater.spark.change.changes import (
@@ -70,18 +70,19 @@ def as_changes(rows: DataFrame, changes: TableChanges) -> DataFrame:
 
 
 def concerned(
-    rows: DataFrame, frame: DataFrame, changes: TableChanges, again: DataFrame
+    rows: DataFrame, frame: DataFrame, changes: TableChanges, again: DataFrame | None
 ) -> DataFrame:
     """The stored rows that the changes are about: by their key; by a truncate all of them.
 
-    A key that was read again, in `again`, has a past too.
+    A key that was read again, in `again`, has a past of its own.
     """
     if changes.truncated_at is not None:
         return rows
     key = f.struct(*key_columns(changes))
-    touched = row_changes(frame, changes, 0).select(key.alias("__touched"))
-    keys = touched.union(again.select(key)).distinct()
-    return rows.join(keys, key == f.col("__touched"), "left_semi")
+    keys = row_changes(frame, changes, 0).select(key.alias("__touched"))
+    if again is not None:
+        keys = keys.union(again.select(key))
+    return rows.join(keys.distinct(), key == f.col("__touched"), "left_semi")
 
 
 def read_again(rows: DataFrame, changes: TableChanges) -> DataFrame:
@@ -89,9 +90,18 @@ def read_again(rows: DataFrame, changes: TableChanges) -> DataFrame:
     return rows.groupBy(*key_columns(changes)).count().where("count > 1").drop("count")
 
 
+def doubled(rows: DataFrame, changes: TableChanges, mode: Mode) -> DataFrame:
+    """What stands more than once and must not: a key, or one version of a history."""
+    return rows.groupBy(*_told_apart_by(changes, mode)).count().where("count > 1")
+
+
 def once(rows: DataFrame, changes: TableChanges, mode: Mode) -> DataFrame:
-    """The newest row of each key; of a history, each that was read, once."""
-    key = [*key_columns(changes), *([f.col(SEQUENCE)] if mode == "scd2" else [])]
-    order = Window.partitionBy(*key).orderBy(f.col(SEQUENCE).desc())
+    """The newest of what stands more than once."""
+    key = Window.partitionBy(*_told_apart_by(changes, mode))
+    order = key.orderBy(f.col(SEQUENCE).desc())
     ranked = rows.withColumn("__place", f.row_number().over(order))
     return ranked.where("__place = 1").drop("__place")
+
+
+def _told_apart_by(changes: TableChanges, mode: Mode) -> list[Column]:
+    return [*key_columns(changes), *([f.col(SEQUENCE)] if mode == "scd2" else [])]
