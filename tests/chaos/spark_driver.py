@@ -1,6 +1,6 @@
 """The driver process that is killed: the log into Delta tables, once through, then a dump.
 
-python -m tests.chaos.spark_driver DIRECTORY [--plant unguarded_merge] [--dump]
+python -m tests.chaos.spark_driver DIRECTORY [--plant unguarded_merge] [--max-events N] [--dump]
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def plant_unguarded_merge() -> None:
     DeltaTarget._carry_position = nothing  # type: ignore[method-assign]
 
 
-def drive(place: Place, *, dump: bool) -> None:
+def drive(place: Place, max_events: int, *, dump: bool) -> None:
     target = str(place.directory / "tables")
-    job = TableJob(place.log, target, interval_s=None)
+    job = TableJob(place.log, target, interval_s=None, max_events=max_events)
     with spark_session() as session:
         job.run_once(session)
         if dump:
@@ -67,12 +67,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--plant", choices=["", "unguarded_merge"], default="")
+    parser.add_argument("--max-events", type=int, default=200_000)
     parser.add_argument("--dump", action="store_true")
     chosen = parser.parse_args()
     if chosen.plant:
         plant_unguarded_merge()
     try:
-        drive(Place(chosen.directory), dump=chosen.dump)
+        drive(Place(chosen.directory), chosen.max_events, dump=chosen.dump)
     except HeadwaterError as error:
         raise SystemExit(f"{error.code}: {error}") from error
 
