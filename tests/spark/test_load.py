@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.errors import TransientError
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.proof.applied import AppliedTables
 from headwater.spark.table.delta import DeltaTarget, DeltaTargets
@@ -53,7 +54,8 @@ class Loading(Modal):
             DeltaTargets(self.target, self.log.reader().log_id),
             Modes(),
         )
-        assert applied.read(LETTERS) is None
+        with pytest.raises(TransientError, match="still being loaded"):
+            applied.read(LETTERS)
         for mode in LOADED:
             assert self.standing(mode) is None
             held = self.operations(f"{self.path(mode)}/{FOLDER}/rows")

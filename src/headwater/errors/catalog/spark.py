@@ -21,6 +21,11 @@ ENTRIES = section(
         "Try again, or stop the pipeline for the comparison.",
     ),
     (
+        "spark-table-loading",
+        "A target table has not all of its rows yet, and cannot be compared.",
+        "Let the pipeline run until the first load is over: headwater status CONFIG",
+    ),
+    (
         "spark-load-overtaken",
         "Two drivers load the same table, and one of them has finished it.",
         "Let one pipeline write to the target; it goes on by itself.",
