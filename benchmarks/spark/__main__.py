@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from benchmarks.harness import Bench, timed
 from benchmarks.rows import SOURCE_UID, customers
 from benchmarks.spark.applying import applying
+from benchmarks.spark.load import initial_load
 from headwater.app.spark import TableJob, spark_session
 from headwater.contract import SourceBatch, SourceIdentity
 from headwater.event import Position
@@ -109,6 +110,7 @@ def main() -> int:
             read_rates(bench, spark, folder)
             end_to_end(bench, spark, folder)
             applying(bench, spark, folder)
+            initial_load(bench, spark, folder)
     finally:
         shutil.rmtree(folder)
     return bench.finish()

@@ -1,6 +1,6 @@
 """The driver process that is killed: the log into Delta tables, once through, then a dump.
 
-python -m tests.chaos.spark_driver DIRECTORY [--plant unguarded_merge] [--dump]
+python -m tests.chaos.spark_driver DIRECTORY [--plant unguarded_merge] [--max-events N] [--dump]
 """
 
 from __future__ import annotations
@@ -20,8 +20,7 @@ from headwater.errors import HeadwaterError
 from headwater.event import TableId
 from headwater.spark.change.changes import SEQ, TableChanges
 from headwater.spark.mode import mirror
-from headwater.spark.table import merge
-from headwater.spark.table.delta import DeltaTarget
+from headwater.spark.table import delta, merge
 from headwater.spark.table.layout import SEQUENCE
 from headwater.spark.table.path import table_path
 from tests.chaos.worker import Place
@@ -36,17 +35,17 @@ def plant_unguarded_merge() -> None:
         return guarded(target, view, changes).replace(f"s.{SEQ} > t.{SEQUENCE}", "true")
 
     @contextmanager
-    def nothing(self: DeltaTarget, until: int) -> Iterator[None]:
-        del self, until
+    def nothing(session: SparkSession, app_id: str, until: int) -> Iterator[None]:
+        del session, app_id, until
         yield
 
     mirror.merge_sql = unguarded  # type: ignore[attr-defined]
-    DeltaTarget._carrying = nothing  # type: ignore[method-assign]
+    delta.carrying = nothing  # type: ignore[attr-defined]
 
 
-def drive(place: Place, *, dump: bool) -> None:
+def drive(place: Place, max_events: int, *, dump: bool) -> None:
     target = str(place.directory / "tables")
-    job = TableJob(place.log, target, interval_s=None)
+    job = TableJob(place.log, target, interval_s=None, max_events=max_events)
     with spark_session() as session:
         job.run_once(session)
         if dump:
@@ -71,12 +70,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--plant", choices=["", "unguarded_merge"], default="")
+    parser.add_argument("--max-events", type=int, default=200_000)
     parser.add_argument("--dump", action="store_true")
     chosen = parser.parse_args()
     if chosen.plant:
         plant_unguarded_merge()
     try:
-        drive(Place(chosen.directory), dump=chosen.dump)
+        drive(Place(chosen.directory), chosen.max_events, dump=chosen.dump)
     except HeadwaterError as error:
         raise SystemExit(f"{error.code}: {error}") from error
 

@@ -30,6 +30,17 @@ FIRST = (
     "spark.table.before_fill",
     "spark.table.after_fill",
 )
+# Of tables that are loaded, in the order in which one meets them.
+LOAD = (
+    "spark.load.before_append",
+    "spark.load.after_append",
+    "spark.load.after_keep",
+    "spark.load.closed",
+    "spark.load.merged",
+    "spark.load.before_switch",
+    "spark.load.after_switch",
+    "spark.load.cleared",
+)
 # Of tables that stand; the seed shuffles them.
 MIDDLE = (
     "spark.table.before_merge",
@@ -54,9 +65,10 @@ AT_THE_SECOND = {"spark.table.after_alter"}
 
 FULL = os.environ.get("HEADWATER_CHAOS") == "full"
 SEEDS = (1, 2, 3) if FULL else (1,)
-# Around the commits: a new table is filled, an old one merged, and the batch is not yet over.
+# Around the commits: a new table is filled or loaded, an old one merged, the batch is not yet over.
 SHORT = (
-    "spark.table.before_create",
+    "spark.load.closed",
+    "spark.load.after_switch",
     "spark.table.after_fill",
     "spark.table.before_merge",
     "spark.batch.end",
@@ -64,8 +76,8 @@ SHORT = (
 
 
 def test_every_spark_failpoint_is_killed_at_when_the_code_names_it() -> None:
-    assert set(failpoints("spark")) == {*FIRST, *MIDDLE, *LAST, *ELSEWHERE}
-    assert {*FIRST, *MIDDLE, *LAST}.issuperset(SHORT)
+    assert set(failpoints("spark")) == {*FIRST, *LOAD, *MIDDLE, *LAST, *ELSEWHERE}
+    assert {*FIRST, *LOAD, *MIDDLE, *LAST}.issuperset(SHORT)
 
 
 def lives(seed: int) -> list[list[Kill]]:
@@ -103,6 +115,21 @@ def test_delta_tables_equal_the_source_when_drivers_are_killed(
             assert mirror.differences() == [], first
             if later:
                 _kill_on(mirror, later)
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_loaded_tables_equal_the_source_when_drivers_are_killed(
+    seed: int, workers: Nursery, arena: Path
+) -> None:
+    """One load has a long life: what is killed at one step goes on to the next."""
+    with mirrored(workers, arena, seed) as mirror:
+        mirror.begin_load()
+        for name in LOAD:
+            if FULL or name in SHORT:
+                mirror.kill(Kill(name, 1))
+        mirror.advance()
+        mirror.run_to_the_end()
+        assert mirror.differences() == []
 
 
 def _kill_on(mirror: Mirrored, kills: list[Kill]) -> None:

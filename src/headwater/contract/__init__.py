@@ -24,12 +24,14 @@ from headwater.contract.command import (
 from headwater.contract.format import Format, Message, MessageFormat, TypedFormat
 from headwater.contract.log import (
     Cursor,
+    LoadHistory,
     Log,
     LogBounds,
     LogReader,
     LogWriter,
     SchemaHistory,
     SegmentInfo,
+    TableHistory,
 )
 from headwater.contract.observe import Clock, Metrics
 from headwater.contract.sink import Sink, WriteStatus
@@ -55,6 +57,7 @@ __all__ = [
     "Commands",
     "Cursor",
     "Format",
+    "LoadHistory",
     "Log",
     "LogBounds",
     "LogReader",
@@ -78,6 +81,7 @@ __all__ = [
     "SourceCapabilities",
     "SourceIdentity",
     "Studied",
+    "TableHistory",
     "Transform",
     "TypedFormat",
     "Verb",

@@ -85,4 +85,12 @@ ADDED = (
         owed TEXT NOT NULL,
         reported_at_ms INTEGER NOT NULL
     )""",
+    # A table whose rows are being read: since when, its last row so far, and whether it has all.
+    """CREATE TABLE IF NOT EXISTS load (
+        name TEXT NOT NULL,
+        first_seq INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL,
+        done INTEGER NOT NULL,
+        PRIMARY KEY (name, first_seq)
+    ) WITHOUT ROWID""",
 )

@@ -15,6 +15,7 @@ from headwater.failpoint import failpoint
 from headwater.log import payload
 from headwater.log.connection import add_missing, connect, transaction, translated
 from headwater.log.lease import Lease
+from headwater.log.loads import note_loads
 
 
 class SqliteLogWriter:
@@ -85,6 +86,7 @@ class SqliteLogWriter:
             failpoint("log.append.segment_written")
             if visible:
                 self._advance(stored, batch.position)
+                note_loads(self._db, batch, self._head + 1, stored)
             else:
                 self._stay()
             failpoint("log.append.before_commit")

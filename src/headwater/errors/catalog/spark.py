@@ -21,6 +21,16 @@ ENTRIES = section(
         "Try again, or stop the pipeline for the comparison.",
     ),
     (
+        "spark-table-loading",
+        "A target table has not all of its rows yet, and cannot be compared.",
+        "Let the pipeline run until the first load is over: headwater status CONFIG",
+    ),
+    (
+        "spark-load-overtaken",
+        "Two drivers load the same table, and one of them has finished it.",
+        "Let one pipeline write to the target; it goes on by itself.",
+    ),
+    (
         "spark-jars",
         "Spark's table-format jars could not be fetched.",
         "Connect to Maven Central once, or use --table-format parquet, which needs no jar.",

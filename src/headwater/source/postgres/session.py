@@ -11,7 +11,7 @@ import psycopg
 
 from headwater.contract import OnGap, SourceBatch
 from headwater.errors import ConfigError, GapError
-from headwater.event import EventBatch
+from headwater.event import EventBatch, TableId
 from headwater.failpoint import failpoint
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.events import restart_events
@@ -155,7 +155,20 @@ class Session:
 
     def position_batch(self, at: Place) -> SourceBatch:
         """A batch that only moves the position."""
-        return SourceBatch(EventBatch.concat([]), at.encode())
+        return SourceBatch(EventBatch.concat([]), at.encode(), owed=self.owed_at(at))
+
+    def owed_at(self, at: Place) -> tuple[TableId, ...]:
+        """The tables of which rows are still to come; of a partitioned one, as long as any part is.
+
+        Rows that somebody asked for again are no load: the table has had them.
+        """
+        pending = () if at.snapshot is None else at.snapshot.pending
+        numbers = {each.oid for each in pending if each.command is None}
+        return tuple(
+            facts.table
+            for facts in self.roll.tables
+            if numbers.intersection(facts.leaves or (facts.oid,))
+        )
 
     def create_slot(self, decided: Place) -> tuple[Place, str | None]:
         """Make the slot anew; returns its first position and the snapshot exported with it."""

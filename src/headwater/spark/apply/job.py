@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
 from headwater.errors import ConfigError, HeadwaterError
 from headwater.spark.apply.evolve import Evolution
+from headwater.spark.apply.loads import Loads
 from headwater.spark.change.changes import TableChanges
 from headwater.spark.change.contents import classified
 from headwater.spark.change.task import Task
@@ -19,7 +20,7 @@ from headwater.spark.mode.soft_delete import soft_delete
 from headwater.spark.modes import Mode
 from headwater.spark.table.target import Standing, Target, Targets
 
-_WAYS: dict[Mode, Callable[[Target, Task, Standing], None]] = {
+WAYS: dict[Mode, Callable[[Target, Task, Standing], None]] = {
     "mirror": mirror,
     "soft_delete": soft_delete,
     "scd2": scd2,
@@ -42,26 +43,36 @@ class Job:
         return f"{self.changes.schema.table}@{self.mode}"
 
 
-def run(job: Job, session: SparkSession, targets: Targets, evolution: Evolution) -> None:
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """The tables of a stream, how they follow their sources, and which of them are loading."""
+
+    targets: Targets
+    evolution: Evolution
+    loads: Loads
+
+
+def run(job: Job, session: SparkSession, lake: Lake) -> None:
     """Bring the table to the end of the batch, unless it is there."""
     changes, mode = job.changes, job.mode
-    table = targets.open(session, changes.schema.table, mode)
+    table = lake.targets.open(session, changes.schema.table, mode)
     if not changes.schema.primary_key and mode != "append_log":
         raise ConfigError(
             "spark-no-key",
             f"table {changes.table} has no primary key, so its rows cannot be told apart",
             where=table.place,
         )
-    standing = table.standing()
-    if standing.applied >= job.until:
-        return
     try:
-        fitted, altered = evolution.follow(table, changes, mode, standing.applied)
+        task = Task(session.table(job.view), changes, job.until)
+        standing = lake.loads.take(table, task, mode)
+        if standing.applied >= job.until:
+            return
+        fitted, altered = lake.evolution.follow(table, changes, mode, standing.applied)
         if altered:  # rows of an older version would lack the new columns
             standing = table.standing()
             if standing.applied >= job.until:
                 return
-        _WAYS[mode](table, Task(session.table(job.view), fitted, job.until), standing)
+        WAYS[mode](table, replace(task, changes=fitted), standing)
     except HeadwaterError:
         raise
     except Exception as exc:

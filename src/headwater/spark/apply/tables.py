@@ -13,15 +13,17 @@ from uuid import uuid4
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from headwater.contract import SchemaHistory
+from headwater.contract import TableHistory
+from headwater.errors import HeadwaterError
 from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark.apply.evolve import Evolution
-from headwater.spark.apply.job import Job, run
+from headwater.spark.apply.job import WAYS, Job, Lake, run
+from headwater.spark.apply.loads import Loads
 from headwater.spark.apply.parking import Parking
 from headwater.spark.apply.report import Reports, TableReport
 from headwater.spark.apply.sessions import Sessions, shared
-from headwater.spark.change.contents import Contents, contents
+from headwater.spark.change.contents import Contents, classified, contents
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.table.target import Targets
@@ -38,7 +40,7 @@ class Apply(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tables:
     """Keeps tables of one lake, one per source table and mode.
 
@@ -48,7 +50,7 @@ class Tables:
     """
 
     targets: Targets
-    history: SchemaHistory
+    history: TableHistory
     modes: Modes = field(default_factory=Modes)
     evolution: Evolution = field(default_factory=Evolution)
     at_once: int = 4
@@ -57,6 +59,12 @@ class Tables:
     reports: Reports = field(default_factory=Reports)
     keeper: Keeper | None = None
     _sessions: Sessions = field(default_factory=Sessions)
+    _lake: Lake = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What an earlier process has begun to load is found with the first batch."""
+        loads = Loads(self.targets, self.history, self.evolution, WAYS)
+        self._lake = Lake(self.targets, self.evolution, loads)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Apply one micro-batch to every table in it."""
@@ -64,13 +72,16 @@ class Tables:
         failpoint("spark.batch.begin")
         with self._held(frame) as (batch, name), ExitStack() as reread:
             jobs = [job for job in self._jobs(batch, name) if job.name not in self.parking]
+            # A batch may be empty: the end of a load has no event of its own.
+            due = self.parking.due() if batch.until else {}
             late = [
                 job
-                for table, after in self.parking.due().items()
+                for table, after in due.items()
                 for job in self._late(reread, frame, table, (after, batch.until))
             ]
             done = self._run(frame, [*jobs, *late])
             self._settle(done, batch.after)
+            self._finish_loads(frame, batch)
         self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
 
@@ -127,8 +138,26 @@ class Tables:
     def _timed(self, frame: DataFrame, job: Job) -> float:
         begin = time.perf_counter()
         with self._sessions.one(frame.sparkSession) as session:
-            run(job, session, self.targets, self.evolution)
+            run(job, session, self._lake)
         return time.perf_counter() - begin
+
+    def _finish_loads(self, frame: DataFrame, batch: Contents) -> None:
+        """A table that the batch does not mention may have had the last of its rows before."""
+        loads = self._lake.loads
+        for table, mode in loads.over(frame.sparkSession, batch.until):
+            name = f"{table}@{mode}"
+            if name in self.parking:
+                continue
+            try:
+                with self._sessions.one(frame.sparkSession) as session:
+                    target = self.targets.open(session, table, mode)
+                    loads.finish(target, table, mode, batch.until)
+            except Exception as exc:
+                error = exc if isinstance(exc, HeadwaterError) else classified(exc, str(table))
+                if not self.parking.may_park(error, others_went_on=True):
+                    raise error from exc
+                self.parking.failed(name, batch.after, error)
+                self.reports.parked(name, batch.after, error)
 
     def _settle(self, done: list[tuple[Job, Future[float]]], after: int) -> None:
         """Park what failed by itself; anything else fails the batch, which comes again."""

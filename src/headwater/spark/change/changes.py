@@ -42,7 +42,8 @@ class TableChanges:
     `schema` is what its rows are read as; `readings` has, by schema id, the shape's own form of
     each column that it tells of. `shapes` are in the order of their coming, the newest last.
     `truncated_at` is the last truncate, before which nothing counts; `carrying` counts the changes
-    of a key that did not bring every column along.
+    of a key that did not bring every column along. Rows of a snapshot and other events are counted
+    apart.
     """
 
     table: str
@@ -51,8 +52,14 @@ class TableChanges:
     partial: bool
     truncated_at: int | None
     carrying: int = 0
-    events: int = 0
     shapes: tuple[Shape, ...] = ()
+    reads_told: int = 0
+    others_told: int = 0
+
+    @property
+    def events(self) -> int:
+        """How many events about rows there are."""
+        return self.reads_told + self.others_told
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -86,14 +93,29 @@ class TableChanges:
         return (self.truncated_at or 0) > after
 
 
-def events_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
-    """The table's events after a position that are about rows, with the row of each parsed."""
+def told_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events after a position that are about rows."""
     table = changes.schema.table
     ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
+    return frame.where(ours & (f.col("sequence_number") > after) & ~_is(Operation.SCHEMA_CHANGE))
+
+
+def events_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events after a position that are about rows, with the row of each parsed."""
     image = f.when(_is(Operation.DELETE), f.col("before")).otherwise(f.col("after"))
-    events = frame.where(ours & (f.col("sequence_number") > after))
-    rows = events.where(~_is(Operation.SCHEMA_CHANGE)).withColumn("__image", image)
+    rows = told_of(frame, changes, after).withColumn("__image", image)
     return with_image(rows, ROW, "__image", changes.schema.columns, changes.readings)
+
+
+def reads_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """Those of the table's events that are rows of a snapshot, with the row of each parsed."""
+    reads = told_of(frame, changes, after).where(_is(Operation.READ))
+    return with_image(reads, ROW, "after", changes.schema.columns, changes.readings)
+
+
+def others_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events about rows that are no rows of a snapshot, as they are."""
+    return told_of(frame, changes, after).where(~_is(Operation.READ))
 
 
 def row_changes(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:

@@ -30,7 +30,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
     truncate = f.col("op") == Operation.TRUNCATE.label
     unsent = f.size(f.coalesce("unavailable_columns", f.array()))
     # Rows that are read beside the stream have the shape of their reading, which may be ahead.
-    rereads = f.col("op") == Operation.READ.label
+    reads = f.col("op") == Operation.READ.label
     moves = (f.col("op") == Operation.UPDATE.label) & f.col("before").isNotNull()
     rows = (
         frame.groupBy(
@@ -43,10 +43,11 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             f.min("sequence_number").alias("first"),
             f.max("sequence_number").alias("last"),
             f.count("*").alias("events"),
-            f.max(f.when(~rereads, f.col("sequence_number"))).alias("streamed"),
+            f.max(f.when(~reads, f.col("sequence_number"))).alias("streamed"),
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
             f.max(unsent).alias("unsent"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
+            f.count_if(reads).alias("reads"),
         )
         .collect()
     )
@@ -79,8 +80,9 @@ def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> Tab
         partial=any(row["unsent"] for row in versions),
         truncated_at=max(_present(row["truncated_at"] for row in versions), default=None),
         carrying=sum(row["carrying"] for row in versions),
-        events=sum(row["events"] for row in versions),
         shapes=shapes,
+        reads_told=sum(row["reads"] for row in versions),
+        others_told=sum(row["events"] - row["reads"] for row in versions),
     )
 
 

@@ -7,6 +7,7 @@ Spark calls commit(end) when it plans the next batch; then the consumer's cursor
 Spark writes down where a micro-batch ends, but not where the first one began: after a crash in it,
 it asks for the beginning again, and `latest` would then be a later place. So every offset carries
 the number that the query began with, and a repeated first batch begins there.
+The end of a table's load may have no event of its own: it moves the offset, and the batch is empty.
 """
 
 from __future__ import annotations
@@ -54,7 +55,12 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
                 sequence = sequence_at(reader, self._options.start or EARLIEST)
             if consumer:
                 self._opener.cursor(self._path, consumer, sequence).close()
-            return {"sequence": sequence, "log": reader.log_id, "origin": sequence}
+            return {
+                "sequence": sequence,
+                "log": reader.log_id,
+                "origin": sequence,
+                "loads": 0,
+            }
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the end: what is visible now is what this run will read."""
@@ -89,7 +95,7 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
             end, admission = max(head, begin), self._admission(limit)
             if end > begin and not admission.unlimited:
                 end = admission.end(reader.segments(begin, end), begin, end)
-            return {**start, "sequence": end}
+            return {**start, "sequence": end, "loads": reader.loads()}
 
     def _admission(self, limit: ReadLimit) -> Admission:
         """What the options say, unless Spark asks for everything (`Trigger.Once` does)."""

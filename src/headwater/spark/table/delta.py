@@ -7,11 +7,8 @@ repeated. The commit's metadata says the same for people who read the table's hi
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
@@ -24,14 +21,12 @@ from headwater.spark.sql import column_list, literal, quoted
 from headwater.spark.table.alteration import Alteration
 from headwater.spark.table.delta_columns import shape_of, statements, table_properties
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
+from headwater.spark.table.deltalog import carried, carrying, newest
+from headwater.spark.table.generation import DeltaGeneration, begun_below
 from headwater.spark.table.layout import Layout
-from headwater.spark.table.path import table_path
+from headwater.spark.table.path import table_of, table_path
 from headwater.spark.table.shape import COLUMNS, TableShape, memory_of
 from headwater.spark.table.target import Standing, Statement
-
-_APP_ID = "spark.databricks.delta.write.txnAppId"
-_VERSION = "spark.databricks.delta.write.txnVersion"
-_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +47,21 @@ class DeltaTargets:
         """The same table from the side of its files."""
         return DeltaUpkeep(session, table_path(self.location, table, mode))
 
+    def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
+        """Those with a generation that was begun and not cleared."""
+        return tuple(map(table_of, begun_below(session, self.location)))
+
 
 class DeltaTarget:
-    """Implements Target for a table at a path."""
+    """Implements Target and Loadable for a table at a path."""
 
-    def __init__(self, session: SparkSession, path: str, app_id: str) -> None:
+    def __init__(
+        self, session: SparkSession, path: str, app_id: str, *, vectors: bool = True
+    ) -> None:
         self._session = session
         self._path = path
         self._app_id = app_id
+        self._vectors = vectors
         self._name = f"delta.{quoted(path)}"
 
     @property
@@ -79,7 +81,8 @@ class DeltaTarget:
 
     def shape(self) -> TableShape | None:
         """The columns that came from the source; None if there is no table."""
-        return shape_of(self._snapshot()) if self._exists() else None
+        snapshot = newest(self._session, self._path)
+        return None if snapshot is None else shape_of(snapshot)
 
     def statements(self, alterations: Sequence[Alteration]) -> tuple[str, ...]:
         """The statements, with what the table must be able to do before them."""
@@ -98,16 +101,13 @@ class DeltaTarget:
         self._session.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({named})")
 
     def _exists(self) -> bool:
-        jvm: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public door to DeltaTable
-        return bool(
-            jvm.io.delta.tables.DeltaTable.isDeltaTable(self._session._jsparkSession, self._path)  # noqa: SLF001
-        )
+        return newest(self._session, self._path) is not None
 
     def _create(self, wanted: dict[str, str], schema: TableSchema) -> None:
         key = ",".join(schema.primary_key)
         self._session.sql(
             f"CREATE TABLE IF NOT EXISTS {self._name} ({column_list(wanted)})"
-            f" USING delta TBLPROPERTIES ({table_properties(wanted)},"
+            f" USING delta TBLPROPERTIES ({table_properties(wanted, vectors=self._vectors)},"
             f" '{COLUMNS}' = {literal(memory_of(schema))},"
             f" 'headwater.table' = {literal(str(schema.table))},"
             f" 'headwater.key' = {literal(key)})"
@@ -115,20 +115,10 @@ class DeltaTarget:
 
     def standing(self) -> Standing:
         """What the table is now; the position and the rows of one version belong together."""
-        if not self._exists():
+        snapshot = newest(self._session, self._path)
+        if snapshot is None:
             return Standing(None, 0)
-        snapshot = self._snapshot()
-        found = snapshot.transactions().get(self._app_id)
-        return Standing(int(snapshot.version()), int(found.get()) if found.isDefined() else 0)
-
-    def _snapshot(self) -> Any:
-        jvm: Any = self._session._jvm  # noqa: SLF001
-        none = jvm.scala.Option.empty()
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
-            self._session._jsparkSession,  # noqa: SLF001
-            self._path,
-        )
-        return log.update(False, none, none)  # noqa: FBT003
+        return Standing(int(snapshot.version()), carried(snapshot, self._app_id))
 
     def rows(self, standing: Standing) -> DataFrame | None:
         """The rows as they stood, whatever another driver has written since."""
@@ -143,7 +133,7 @@ class DeltaTarget:
         It replaces rather than appends: another driver that filled the table since we looked held
         the same changes, and appending them again would double every key.
         """
-        with self._carrying(until):
+        with carrying(self._session, self._app_id, until):
             failpoint("spark.table.before_fill")
             rows.write.format("delta").mode("overwrite").save(self._path)
             failpoint("spark.table.after_fill")
@@ -153,25 +143,17 @@ class DeltaTarget:
         view = f"headwater_{uuid4().hex}"
         rows.createOrReplaceTempView(view)
         try:
-            with self._carrying(until):
+            with carrying(self._session, self._app_id, until):
                 failpoint("spark.table.before_merge")
                 self._session.sql(statement(self._name, view))
                 failpoint("spark.table.after_merge")
         finally:
             self._session.catalog.dropTempView(view)
 
-    @contextmanager
-    def _carrying(self, until: int) -> Iterator[None]:
-        """A commit of this session records `until`; Delta skips one that it has seen."""
-        told = {
-            _APP_ID: self._app_id,
-            _VERSION: str(until),
-            _METADATA: json.dumps({"headwater": {"sequence": until}}),
-        }
-        for name, value in told.items():
-            self._session.conf.set(name, value)
-        try:
-            yield
-        finally:
-            for name in told:
-                self._session.conf.unset(name)
+    def generation(self) -> DeltaGeneration:
+        """What a new table is loaded into."""
+        return DeltaGeneration(self._session, self._path, self._app_id, self._beside)
+
+    def _beside(self, path: str, app_id: str) -> DeltaTarget:
+        # Deletion vectors are found by the folder of their table, and these files will change it.
+        return DeltaTarget(self._session, path, app_id, vectors=False)

@@ -15,6 +15,7 @@ from pyspark.sql.types import StructType
 
 from headwater.spark.change.lineage import Held
 from headwater.spark.table.alteration import Alteration
+from headwater.spark.table.deltalog import VECTORS
 from headwater.spark.table.shape import COLUMNS, TableShape, remembered
 
 _MAPS_NAMES = "'delta.columnMapping.mode' = 'name'"
@@ -48,8 +49,8 @@ def statements(table: str, alterations: Sequence[Alteration]) -> tuple[str, ...]
     return (*enabled, *(each.on(table) for each in alterations))
 
 
-def table_properties(names: Iterable[str]) -> str:
-    """The properties of a new table."""
+def table_properties(names: Iterable[str], *, vectors: bool) -> str:
+    """The properties of a new table, which may mark rows as deleted (`vectors`) or not."""
     odd = any(_NOT_IN_FILES.intersection(name) for name in names)
-    vectors = "'delta.enableDeletionVectors' = 'true'"
-    return f"{vectors}, {_MAPS_NAMES}" if odd else vectors
+    marks = f"'{VECTORS}' = '{str(vectors).lower()}'"
+    return f"{marks}, {_MAPS_NAMES}" if odd else marks

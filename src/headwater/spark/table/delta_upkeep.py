@@ -33,16 +33,19 @@ class DeltaUpkeep:
     def files(self) -> Files:
         """What the newest version consists of; Delta counts as it commits, so nothing is read."""
         snapshot = self._log().unsafeVolatileSnapshot()
+        if snapshot.version() < 0:  # it is being loaded
+            return Files(0, 0)
         return Files(int(snapshot.numOfFiles()), int(snapshot.sizeInBytes()))
 
     def last_cost(self) -> WriteCost | None:
         """The price of the newest commit, from the commit itself: history would be a Spark job."""
         log = self._log()
+        version = log.unsafeVolatileSnapshot().version()
+        if version < 0:
+            return None
         jvm: Any = self._session._jvm  # noqa: SLF001
         names = getattr(jvm.org.apache.spark.sql.delta.util, "FileNames$")
-        file = getattr(names, "MODULE$").unsafeDeltaFile(
-            log.logPath(), log.unsafeVolatileSnapshot().version()
-        )
+        file = getattr(names, "MODULE$").unsafeDeltaFile(log.logPath(), version)
         lines = log.store().read(file, log.newDeltaHadoopConf())
         for number in range(lines.size()):
             action = json.loads(lines.apply(number))

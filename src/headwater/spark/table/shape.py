@@ -11,7 +11,8 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from headwater.event import TableSchema
+from headwater.event import Column, Kind, LogicalType, TableId, TableSchema
+from headwater.spark.change.kinds import logical_of
 from headwater.spark.change.lineage import Held
 from headwater.spark.table.layout import PREFIX
 
@@ -37,6 +38,18 @@ def remembered(columns: Iterable[Held], text: str | None) -> TableShape:
     )
     key = said.get("key")
     return TableShape(tuple(known), None if key is None else frozenset(key))
+
+
+def columns_of(shape: TableShape | None, table: TableId) -> TableSchema:
+    """The source's columns of a table that stands, under their names there."""
+    held = () if shape is None else tuple(each for each in shape.columns if each.ours)
+    key = frozenset[str]() if shape is None or shape.key is None else shape.key
+    text = LogicalType(Kind.STRING)
+    return TableSchema(
+        table,
+        tuple(Column(each.name, logical_of(each.kind) or text) for each in held),
+        tuple(each.name for each in held if each.place in key),
+    )
 
 
 def memory(columns: Sequence[tuple[str, int | None]], key: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -76,4 +76,91 @@ class Targets(Protocol):
 
     def open(self, session: SparkSession, table: TableId, mode: Mode) -> Target:
         """The table that keeps a source table in a mode; it need not exist."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How far a generation's rows and the changes kept beside them have come.
+
+    `closed` is the position for which it was closed; nothing can be added to it then.
+    """
+
+    rows: int
+    changes: int
+    closed: int | None = None
+
+    @property
+    def until(self) -> int:
+        """The last sequence number of which it holds everything."""
+        return max(self.rows, self.changes) if self.closed is None else self.closed
+
+
+class Generation(Protocol):
+    """A table in the making, below the one that it will become. Nobody else sees it.
+
+    What is added carries its position and is added once. It is closed, completed by the changes
+    that were kept, and switched in: each of these may be repeated after a crash.
+    """
+
+    def taken(self) -> Taken | None:
+        """How far it has come; None if there is none."""
+        ...
+
+    def prepare(self, schema: TableSchema, layout: Layout) -> None:
+        """Begin it, or bring its columns to the schema."""
+        ...
+
+    def append(self, rows: DataFrame, until: int) -> None:
+        """Add rows as they are, of which it holds everything up to `until` then."""
+        ...
+
+    def keep(self, events: DataFrame, until: int) -> None:
+        """Keep events for the end, of which it holds everything up to `until` then."""
+        ...
+
+    def close(self, until: int) -> None:
+        """Add nothing from now on; what another driver still adds is not taken."""
+        ...
+
+    def rows(self) -> DataFrame:
+        """The rows that it holds."""
+        ...
+
+    def replace(self, rows: DataFrame, until: int) -> None:
+        """Hold these rows instead, once."""
+        ...
+
+    def kept(self) -> DataFrame | None:
+        """The events that were kept; None if there were none."""
+        ...
+
+    def merging(self) -> Target:
+        """Its rows as a table, of which nothing is known before the changes are merged into it."""
+        ...
+
+    def switch(self, until: int) -> None:
+        """Make the table of it, in one commit that carries the position."""
+        ...
+
+    def clear(self) -> None:
+        """Remove what the table does not use."""
+        ...
+
+
+@runtime_checkable
+class Loadable(Protocol):
+    """A target that can be loaded beside itself."""
+
+    def generation(self) -> Generation:
+        """What it is loaded into; it need not have begun."""
+        ...
+
+
+@runtime_checkable
+class Loading(Protocol):
+    """Targets that can tell which of their tables have a generation."""
+
+    def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
+        """Those that were begun and not cleared."""
         ...
