@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 
 from headwater.errors import ConfigError
 from headwater.event import Operation, TableSchema
-from headwater.spark.change.changes import DELETED, SEQ, TableChanges, row_changes
+from headwater.spark.change.changes import DELETED, PARTIAL, SEQ, TableChanges, row_changes
 from headwater.spark.functions.typed import of_schema
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
@@ -27,22 +27,20 @@ def auto_cdc_source(frame: DataFrame, schema: TableSchema) -> DataFrame:
     if not schema.primary_key:
         raise ConfigError("spark-no-key", f"table {schema.table} has no primary key")
     changes = TableChanges(schema.table.name, schema, {}, partial=False, truncated_at=None)
-    told = frame.where(of_schema(schema)).where(~_refused(schema))
+    # In the columns that everything below looks at: as filters, Spark would try them last.
+    emptied = f.col("op") == Operation.TRUNCATE.label
+    op = f.when(emptied, _stop("auto-cdc-truncate", schema, "sequence_number"))
+    told = frame.where(of_schema(schema)).withColumn("op", op.otherwise(f.col("op")))
     rows = row_changes(told, changes, 0)
+    sequence = f.when(f.col(PARTIAL), _stop("auto-cdc-partial", schema, SEQ).cast("bigint"))
     return rows.select(
         *(f.col(quoted(column.name)) for column in schema.columns),
-        f.col(SEQ).alias(SEQUENCE),
+        sequence.otherwise(f.col(SEQ)).alias(SEQUENCE),
         f.col(DELETED).alias(DELETED_FLAG),
     )
 
 
-def _refused(schema: TableSchema) -> SparkColumn:
-    """False, or the end of the stream with the reason."""
-    table = f.lit(str(schema.table))
-    place = f.concat(f.lit(" at sequence "), f.col("sequence_number").cast("string"))
-    unsent = f.size(f.coalesce("unavailable_columns", f.array().cast("array<string>"))) > 0
-    emptied = f.col("op") == Operation.TRUNCATE.label
-    stop = f.when(
-        emptied, f.raise_error(f.concat(f.lit("[auto-cdc-truncate] "), table, place))
-    ).when(unsent, f.raise_error(f.concat(f.lit("[auto-cdc-partial] "), table, place)))
-    return stop.isNotNull()
+def _stop(code: str, schema: TableSchema, sequence: str) -> SparkColumn:
+    """The end of the query, with its reason and place."""
+    place = f.lit(f"[{code}] {schema.table} at sequence ")
+    return f.raise_error(f.concat(place, f.col(sequence).cast("string"))).cast("string")
