@@ -60,7 +60,14 @@ def transactions(draw: st.DrawFn) -> list[list[Event]]:
     rows = random.Random(draw(st.integers(0, 1 << 32)))
     sizes = draw(st.lists(st.integers(1, 30) | st.integers(1, 250), min_size=1, max_size=3))
     ids = draw(st.sampled_from([3, 40, 400]))
-    return [[event(rows, ids) for _ in range(size)] for size in sizes]
+    found = [[event(rows, ids) for _ in range(size)] for size in sizes]
+    for number, transaction in enumerate(found):
+        root = 1_000 + number  # its family is all before it
+        for seat in range(draw(st.integers(0, 20))):
+            child = added(SEAT, {"id": 1_000 + seat, "person_id": root})
+            transaction.insert(rows.randint(0, len(transaction)), child)
+        transaction.append(added(PERSON, {"id": root}))
+    return found
 
 
 def without_some(stream: EventBatch) -> EventBatch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,22 @@ import pyarrow as pa
 import pytest
 
 from headwater.errors import MachineError
-from headwater.event import Operation
+from headwater.event import EventBatch, Operation
+from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.family.keys import bins_of
 from headwater.format.cdcformat.family.roots import find_families
 from headwater.format.cdcformat.family.scratch import Bins, Scratch, Workspace
 from headwater.format.text import TEXT
+from tests.unit.format.cdc_tables import (
+    HISTORY,
+    ORGANIZATION,
+    POST,
+    USER,
+    History,
+    added,
+    batch,
+    changed,
+)
 
 NUMBERS = pa.schema([("n", pa.int64())])
 ROWS = 300_000  # more than one span
@@ -80,3 +92,46 @@ def test_keys_spread_over_bins_and_equal_keys_meet() -> None:
     assert np.array_equal(bins[:5_000], bins[10_000:15_000])
     counts = np.bincount(bins, minlength=64)
     assert counts.max() < 2 * counts.mean()
+
+
+def test_piece_is_cut_where_much_would_be_told_and_says_the_same() -> None:
+    rows = [
+        event
+        for user in (1, 2, 3)
+        for event in (
+            added(USER, {"id": user}),
+            *(added(POST, {"id": user * 10 + n, "user_id": user}) for n in range(4)),
+        )
+    ]
+    cascade = Cascade(history=HISTORY, workspace=Workspace(max_bytes=1))
+    stream = batch(rows)
+    telling = cascade.study(lambda: iter([stream]))
+    assert telling is not None
+    runs = list(telling.cut(stream))
+    assert [len(run) for run in runs] == [5, 5, 5]
+    expected = cascade(stream)
+    assert EventBatch.concat([telling(run) for run in runs]).equals(expected)
+    assert telling(stream).equals(expected)
+    telling.close()
+
+
+def test_log_is_not_read_when_no_table_refers_to_another() -> None:
+    def never() -> Iterator[EventBatch]:
+        pytest.fail("nothing can be related")
+
+    assert Cascade(history=History(ORGANIZATION)).study(never) is None
+
+
+def test_rows_are_not_looked_at_when_their_tables_are_not_related() -> None:
+    torn = changed(POST, None, {"id": 1, "user_id": 2})
+    stream = batch([torn] * 3)
+    columns = {name: stream.column(name) for name in stream.records.schema.names}
+    damaged = EventBatch.from_columns(columns | {"after": "no JSON"})
+    asked: list[EventBatch] = []
+
+    def pieces() -> Iterator[EventBatch]:
+        asked.append(damaged)
+        yield damaged
+
+    assert Cascade(history=HISTORY).study(pieces) is None
+    assert len(asked) == 1

@@ -171,7 +171,7 @@ def _limited(folded: pa.RecordBatch, limit: int | None) -> pa.RecordBatch:
         return folded
     root = folded.column("root").to_numpy()
     order = np.lexsort((folded.column("first").to_numpy(), root))
-    kept = np.zeros(len(folded), bool)
+    kept = _flags(folded, "own").copy()
     rank = np.arange(len(order)) - _begins(root[order])
     kept[order] |= rank < limit + 2
     return folded.filter(pa.array(kept))
