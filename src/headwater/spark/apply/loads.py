@@ -82,7 +82,7 @@ class Loads:
             return standing
         self._begun.add((str(name), mode))
         if taken is None or taken.closed is None:
-            _add(generation, task, mode)
+            _add(generation, taken or Taken(0, 0), task, mode)
         if owed:
             return Standing(None, task.until)
         self.finish(table, name, mode, task.until)
@@ -147,10 +147,9 @@ def _or_none(kept: DataFrame | None, generation: Generation) -> DataFrame:
     return session.createDataFrame([], SPARK_DDL) if kept is None else kept
 
 
-def _add(generation: Generation, task: Task, mode: Mode) -> None:
+def _add(generation: Generation, before: Taken, task: Task, mode: Mode) -> None:
     changes = task.changes
     generation.prepare(changes.schema, LOADED[mode])
-    before = generation.taken() or Taken(0, 0)
     if changes.others_told and task.until > before.changes:
         generation.keep(others_of(task.frame, changes, before.changes), task.until)
     if changes.reads_told and task.until > before.rows:

@@ -14,7 +14,7 @@ from headwater.errors import ConfigError, HeadwaterError
 from headwater.failpoint import failpoint
 from headwater.spark.apply.loads import Loads
 from headwater.spark.apply.sessions import Sessions, shared
-from headwater.spark.change.contents import Contents, classified, contents
+from headwater.spark.change.contents import Contents, classified, contents, used
 from headwater.spark.change.task import Task
 from headwater.spark.mode.append_log import append_log
 from headwater.spark.mode.mirror import mirror
@@ -59,11 +59,11 @@ class Tables:
         """Apply one micro-batch to every table in it."""
         del batch_id
         failpoint("spark.batch.begin")
-        frame.persist()
+        held = used(frame).persist()
         try:
-            self._apply_all(frame)
+            self._apply_all(held)
         finally:
-            frame.unpersist()
+            held.unpersist()
         failpoint("spark.batch.end")
 
     def _apply_all(self, frame: DataFrame) -> None:
