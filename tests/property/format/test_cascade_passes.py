@@ -70,10 +70,10 @@ def transactions(draw: st.DrawFn) -> list[list[Event]]:
     return found
 
 
-def without_some(stream: EventBatch) -> EventBatch:
+def without_some(batch: EventBatch) -> EventBatch:
     """As the choice of tables or entities would leave it."""
-    numbers = stream.column("sequence_number").to_pylist()
-    return stream.filter(pa.array([number % 11 != 0 for number in numbers], pa.bool_()))
+    numbers = batch.column("sequence_number").to_pylist()
+    return batch.filter(pa.array([number % 11 != 0 for number in numbers], pa.bool_()))
 
 
 def stored(stream: EventBatch, sizes: list[int]) -> MemoryLog:

@@ -91,7 +91,7 @@ class Loads:
             return standing
         self._begun.add((str(name), mode))
         if taken is None or taken.closed is None:
-            self._add(generation, task, mode)
+            self._add(generation, taken or Taken(0, 0), task, mode)
         if owed:
             return Standing(None, task.until)
         self.finish(table, name, mode, task.until)
@@ -149,8 +149,7 @@ class Loads:
         schema = columns_of(rows.shape(), name)
         return TableChanges(name.name, schema, {}, partial=False, truncated_at=None)
 
-    def _add(self, generation: Generation, task: Task, mode: Mode) -> None:
-        before = generation.taken() or Taken(0, 0)
+    def _add(self, generation: Generation, before: Taken, task: Task, mode: Mode) -> None:
         rows = generation.merging()
         changes, _ = self._evolution.follow(rows, task.changes, mode, before.rows)
         generation.prepare(changes.schema, LOADED[mode])

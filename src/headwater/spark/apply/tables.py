@@ -23,7 +23,7 @@ from headwater.spark.apply.loads import Loads
 from headwater.spark.apply.parking import Parking
 from headwater.spark.apply.report import Reports, TableReport
 from headwater.spark.apply.sessions import Sessions, shared
-from headwater.spark.change.contents import Contents, classified, contents
+from headwater.spark.change.contents import Contents, classified, contents, used
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.table.target import Targets
@@ -94,12 +94,12 @@ class Tables:
     @contextmanager
     def _held(self, frame: DataFrame) -> Iterator[tuple[Contents, str]]:
         """The events of a frame, read once, under a name for every session."""
-        frame.persist()
+        held = used(frame).persist()
         try:
-            with shared(frame, f"headwater_{uuid4().hex}") as name:
-                yield contents(frame, self.history), name
+            with shared(held, f"headwater_{uuid4().hex}") as name:
+                yield contents(held, self.history), name
         finally:
-            frame.unpersist()
+            held.unpersist()
 
     def _jobs(self, batch: Contents, view: str) -> list[Job]:
         return [

@@ -15,6 +15,17 @@ from headwater.spark.change.changes import Shape, TableChanges
 
 _NO_ROWS = (Operation.SCHEMA_CHANGE.label, Operation.MESSAGE.label)
 
+# What tables are made of. The rest of an event is not kept while a batch is worked on.
+_USED = (
+    *("sequence_number", "op", "schema", "table", "before", "after", "schema_id"),
+    *("before_is_key_only", "unavailable_columns", "before_unavailable_columns"),
+)
+
+
+def used(frame: DataFrame) -> DataFrame:
+    """The columns of events that tables are made of."""
+    return frame.select(*_USED, f.struct("source.timestamp").alias("source"))
+
 
 @dataclass(frozen=True, slots=True)
 class Contents:
