@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ from headwater.app.spark import TableJob, spark_session
 from headwater.errors import HeadwaterError
 from headwater.event import TableId
 from headwater.spark.change.changes import SEQ, TableChanges
+from headwater.spark.keep.keeper import KeepPolicy
 from headwater.spark.mode import mirror
 from headwater.spark.table import delta, merge
 from headwater.spark.table.layout import SEQUENCE
@@ -45,7 +47,15 @@ def plant_unguarded_merge() -> None:
 
 def drive(place: Place, max_events: int, *, dump: bool) -> None:
     target = str(place.directory / "tables")
-    job = TableJob(place.log, target, interval_s=None, max_events=max_events)
+    # To be killed in a compaction there must be one: any table has more files than this allows.
+    eager = "spark.keep" in os.environ.get("HEADWATER_FAILPOINT", "")
+    job = TableJob(
+        place.log,
+        target,
+        interval_s=None,
+        max_events=max_events,
+        maintenance=KeepPolicy(surplus=-2) if eager else KeepPolicy(),
+    )
     with spark_session() as session:
         job.run_once(session)
         if dump:

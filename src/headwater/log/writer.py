@@ -80,7 +80,7 @@ class SqliteLogWriter:
         stored = self._stored + len(events)
         fresh = [each for each in batch.schemas if each.schema_id not in self._known_schemas]
         with translated(self._path), transaction(self._db):
-            self._insert_schemas(fresh)
+            self._insert_schemas(fresh, events)
             if len(events):
                 self._insert_segment(events)
             failpoint("log.append.segment_written")
@@ -108,11 +108,14 @@ class SqliteLogWriter:
             (first, last, closes, newest, digest, data),
         )
 
-    def _insert_schemas(self, fresh: list[TableSchema]) -> None:
+    def _insert_schemas(self, fresh: list[TableSchema], events: EventBatch) -> None:
+        """Each with its first event: several versions of a table may come in one batch."""
+        used = events.column("schema_id")
         for schema in fresh:
+            place = max(int(pc.index(used, value=schema.schema_id).as_py()), 0)
             self._db.execute(
                 "INSERT INTO schema_version VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (schema.schema_id, self._stored + 1, schema.encode()),
+                (schema.schema_id, self._stored + 1 + place, schema.encode()),
             )
             (kept,) = self._db.execute(
                 "SELECT definition FROM schema_version WHERE schema_id = ?", (schema.schema_id,)

@@ -107,8 +107,10 @@ class MemoryLogWriter:
             next_sequence = self._log.head + sum(map(len, self._pieces)) + 1
             if len(batch.events):
                 self._pieces.append(batch.events.with_sequence(next_sequence))
+            used = batch.events.column("schema_id").to_pylist()
             for schema in batch.schemas:
-                self._log.schemas.setdefault(schema.schema_id, (next_sequence, schema))
+                place = used.index(schema.schema_id) if schema.schema_id in used else 0
+                self._log.schemas.setdefault(schema.schema_id, (next_sequence + place, schema))
             if batch.events.closes_transaction:
                 first = self._log.head + 1
                 self._publish(batch.position)

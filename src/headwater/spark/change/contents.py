@@ -40,7 +40,6 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
     """Look through the batch once; only the counting runs on Spark."""
     truncate = f.col("op") == Operation.TRUNCATE.label
     unsent = f.size(f.coalesce("unavailable_columns", f.array()))
-    # Rows that are read beside the stream have the shape of their reading, which may be ahead.
     reads = f.col("op") == Operation.READ.label
     moves = (f.col("op") == Operation.UPDATE.label) & f.col("before").isNotNull()
     rows = (
@@ -54,7 +53,6 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             f.min("sequence_number").alias("first"),
             f.max("sequence_number").alias("last"),
             f.count("*").alias("events"),
-            f.max(f.when(~reads, f.col("sequence_number"))).alias("streamed"),
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
             f.max(unsent).alias("unsent"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
@@ -74,7 +72,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
 
 
 def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> TableChanges:
-    newest = max(versions, key=lambda row: (row["streamed"] or 0, row["last"]))
+    newest = max(versions, key=lambda row: row["last"])
     ordered = [*sorted(versions, key=lambda row: row["first"]), newest]
     shapes = tuple(Shape(history.schema(row["schema_id"]), int(row["last"])) for row in ordered)
     schema = shapes[-1].schema

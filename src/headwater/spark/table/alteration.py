@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from headwater.spark.sql import column_list, quoted
 
+# Characters that a column's name may have only where it is not the name in the files.
+NOT_IN_FILES = frozenset(" ,;{}()\n\t=")
+
 
 @dataclass(frozen=True, slots=True)
 class Alteration:
@@ -24,7 +27,8 @@ class Alteration:
 
 def add(columns: Mapping[str, str]) -> Alteration:
     """Add columns with their types."""
-    return Alteration(f"ADD COLUMNS ({column_list(columns)})")
+    odd = any(NOT_IN_FILES.intersection(name) for name in columns)
+    return Alteration(f"ADD COLUMNS ({column_list(columns)})", maps_names=odd)
 
 
 def rename(old: str, new: str) -> Alteration:

@@ -14,7 +14,7 @@ from typing import Any
 from pyspark.sql.types import StructType
 
 from headwater.spark.change.lineage import Held
-from headwater.spark.table.alteration import Alteration
+from headwater.spark.table.alteration import NOT_IN_FILES, Alteration
 from headwater.spark.table.deltalog import VECTORS
 from headwater.spark.table.shape import COLUMNS, TableShape, remembered
 
@@ -22,8 +22,6 @@ _MAPS_NAMES = "'delta.columnMapping.mode' = 'name'"
 _WIDENS = "'delta.enableTypeWidening' = 'true'"
 _NTZ = "'delta.feature.timestampNtz' = 'supported'"
 _PHYSICAL = "delta.columnMapping.physicalName"
-# Characters that a column's name may have only where it is not the name in the files.
-_NOT_IN_FILES = frozenset(" ,;{}()\n\t=")
 
 
 def shape_of(snapshot: Any) -> TableShape:
@@ -51,6 +49,6 @@ def statements(table: str, alterations: Sequence[Alteration]) -> tuple[str, ...]
 
 def table_properties(names: Iterable[str], *, vectors: bool) -> str:
     """The properties of a new table, which may mark rows as deleted (`vectors`) or not."""
-    odd = any(_NOT_IN_FILES.intersection(name) for name in names)
+    odd = any(NOT_IN_FILES.intersection(name) for name in names)
     marks = f"'{VECTORS}' = '{str(vectors).lower()}'"
     return f"{marks}, {_MAPS_NAMES}" if odd else marks

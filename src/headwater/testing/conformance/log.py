@@ -7,9 +7,24 @@ from itertools import pairwise
 
 import pytest
 
-from headwater.contract import Log, LogBounds, LogReader, SnapshotProgress, SourceIdentity
+from headwater.contract import (
+    Log,
+    LogBounds,
+    LogReader,
+    SnapshotProgress,
+    SourceBatch,
+    SourceIdentity,
+)
 from headwater.errors import ConfigError, FencedError, GapError, StateError
-from headwater.event import EventBatch, Position, TableId
+from headwater.event import (
+    Column,
+    EventBatch,
+    Kind,
+    LogicalType,
+    Position,
+    TableId,
+    TableSchema,
+)
 from headwater.testing.builders import IDENTITY, ITEMS, inserts, source_batch
 
 
@@ -180,6 +195,22 @@ class LogConformance:
         reader = log.reader()
         assert reader.schemas() == ((1, ITEMS),)
         assert reader.schema(ITEMS.schema_id) == ITEMS
+        writer.close()
+
+    def test_schema_history_is_in_the_order_of_use_when_a_batch_has_several(self, log: Log) -> None:
+        text = LogicalType(Kind.STRING)
+        versions = [
+            TableSchema(ITEMS.table, (*ITEMS.columns, Column(f"v{n}", text)), ITEMS.primary_key)
+            for n in range(5)
+        ]
+        used = zip(inserts(1, 5), versions, strict=True)
+        events = [replace(event, schema_id=schema.schema_id) for event, schema in used]
+        writer = log.writer(IDENTITY)
+        batch = SourceBatch(
+            EventBatch.from_events(events), Position({"change": 5}), tuple(reversed(versions))
+        )
+        writer.append(batch)
+        assert log.reader().schemas() == tuple(enumerate(versions, start=1))
         writer.close()
 
     def test_cursor_starts_inside_the_log_and_survives_reopening(self, log: Log) -> None:
