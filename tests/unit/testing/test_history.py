@@ -56,8 +56,18 @@ def test_duplicates_have_the_ids_of_what_they_repeat_and_the_oracle_hears_them_o
 
 
 def test_difference_shows_the_first_keys_with_both_rows() -> None:
-    held: list[dict[str, Any]] = [{"id": 1, "v": "a"}, {"id": 2, "v": "b"}, {"id": 4, "v": "d"}, {"id": 4, "v": "d"}]
-    wanted: list[dict[str, Any]] = [{"id": 1, "v": "a"}, {"id": 2, "v": "B"}, {"id": 3, "v": None}, {"id": 4, "v": "d"}]
+    held: list[dict[str, Any]] = [
+        {"id": 1, "v": "a"},
+        {"id": 2, "v": "b"},
+        {"id": 4, "v": "d"},
+        {"id": 4, "v": "d"},
+    ]
+    wanted: list[dict[str, Any]] = [
+        {"id": 1, "v": "a"},
+        {"id": 2, "v": "B"},
+        {"id": 3, "v": None},
+        {"id": 4, "v": "d"},
+    ]
     assert difference(wanted, wanted, ["id"]) == ""
     assert difference(held, wanted, ["id"]).splitlines() == [
         "3 of 4 keys differ",
