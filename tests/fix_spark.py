@@ -13,5 +13,5 @@ if TYPE_CHECKING:
 def spark() -> Iterator["SparkSession"]:
     from headwater.app.spark import spark_session
 
-    with spark_session() as session:
+    with spark_session(kafka=True) as session:
         yield session
