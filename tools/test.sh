@@ -2,7 +2,7 @@
 # Every test, in three groups beside each other: all of them wait for other things than a core.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-.venv/bin/python -m headwater.app.jars || exit
+.venv/bin/python -m headwater.app.jars delta kafka || exit
 
 if [ $# -gt 0 ]; then
   exec .venv/bin/pytest -q "$@"

@@ -211,9 +211,9 @@ class TableJob:
 
 @contextmanager
 def spark_session(
-    table_format: TableFormat = "delta", master: str = "local[2]"
+    table_format: TableFormat = "delta", master: str = "local[2]", *, kafka: bool = False
 ) -> Iterator[SparkSession]:
-    """A quiet local session that ends with the block; another master gets a plain session."""
+    """A quiet local session that ends with the block; `kafka` adds Spark's connector for Kafka."""
     if not master.startswith("local"):
         raise ConfigError(
             "spark-master",
@@ -223,7 +223,9 @@ def spark_session(
     cores = master.removeprefix("local").strip("[]") or "1"
     try:
         session = local_session(
-            delta=table_format == "delta", cores=2 if cores == "*" else int(cores)
+            delta=table_format == "delta",
+            kafka=kafka,
+            cores=2 if cores == "*" else int(cores),
         )
     except HeadwaterError:
         raise

@@ -1,4 +1,4 @@
-"""The jars that Spark needs for Delta: fetched once from Maven Central, then plain local files.
+"""The jars that Spark needs, by what for: fetched once from Maven Central, then plain local files.
 
 Spark can resolve them itself at every start, but that costs seconds, needs the network each time,
 and reports a failure only as a JVM that went away. So they are resolved by the Ivy that comes with
@@ -11,59 +11,96 @@ import os
 import shutil
 import subprocess
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyspark
 
 from headwater.errors import MachineError
 
-DELTA_VERSION = "4.4.0"
-DELTA = f"io.delta:delta-spark_4.2_2.13:{DELTA_VERSION}"
-
-# The other dependencies that Ivy brings are already among Spark's own jars.
-_NEEDED = (
-    "io.delta_delta-spark",
-    "io.delta_delta-storage",
-    "io.delta_delta-kernel-api",
-    "io.delta_delta-kernel-defaults",
-    "io.delta_delta-kernel-unitycatalog",
-    "io.unitycatalog_unitycatalog-client",
-    "io.unitycatalog_unitycatalog-hadoop",
-)
 _TIME_LIMIT_S = 300
 
 
-def cache_folder() -> Path:
-    """Where jars are kept: HEADWATER_CACHE, else the user's cache."""
+@dataclass(frozen=True, slots=True)
+class JarSet:
+    """Artifacts, their folder in the cache, and the jars of them that Spark does not have itself.
+
+    Where `transitive` is false, the artifacts are all that is fetched.
+    """
+
+    folder: str
+    artifacts: tuple[str, ...]
+    needed: tuple[str, ...]
+    transitive: bool = True
+
+
+_SETS = {
+    "delta": JarSet(
+        "delta-4.4.0",
+        ("io.delta:delta-spark_4.2_2.13:4.4.0",),
+        (
+            "io.delta_delta-spark",
+            "io.delta_delta-storage",
+            "io.delta_delta-kernel-api",
+            "io.delta_delta-kernel-defaults",
+            "io.delta_delta-kernel-unitycatalog",
+            "io.unitycatalog_unitycatalog-client",
+            "io.unitycatalog_unitycatalog-hadoop",
+        ),
+    ),
+    "kafka": JarSet(
+        "kafka-4.2.0",
+        (
+            "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+            # Delegation tokens for Kafka. Not every mirror has each version of this one.
+            "org.apache.spark:spark-token-provider-kafka-0-10_2.13:[4.1.0-preview1,4.2.0]",
+            "org.apache.kafka:kafka-clients:3.9.2",
+            "org.apache.commons:commons-pool2:2.13.1",
+        ),
+        (
+            "org.apache.spark_spark-sql-kafka",
+            "org.apache.spark_spark-token-provider-kafka",
+            "org.apache.kafka_kafka-clients",
+            "org.apache.commons_commons-pool2",
+        ),
+        transitive=False,
+    ),
+}
+SETS = tuple(_SETS)
+
+
+def cache_folder(name: str = "delta") -> Path:
+    """Where the jars of a set are kept: below HEADWATER_CACHE, else the user's cache."""
     base = os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base else Path.home() / ".cache"
-    return root / "headwater" / "jars" / f"delta-{DELTA_VERSION}"
+    return root / "headwater" / "jars" / _SETS[name].folder
 
 
-def cached() -> tuple[Path, ...]:
+def cached(name: str = "delta") -> tuple[Path, ...]:
     """The jars if they are all there, else nothing."""
     found = []
-    for prefix in _NEEDED:
-        match = sorted(cache_folder().glob(f"{prefix}*.jar"))
+    for prefix in _SETS[name].needed:
+        match = sorted(cache_folder(name).glob(f"{prefix}*.jar"))
         if not match:
             return ()
         found.append(match[0])
     return tuple(found)
 
 
-def ensure() -> tuple[Path, ...]:
+def ensure(name: str = "delta") -> tuple[Path, ...]:
     """The jars, fetched if need be; MachineError with the way out if that fails."""
-    return cached() or _fetch()
+    return cached(name) or _fetch(name)
 
 
-def _fetch() -> tuple[Path, ...]:
-    java = java_command()
+def _fetch(name: str) -> tuple[Path, ...]:
+    java, wanted = java_command(), _SETS[name]
     ivy = next(Path(pyspark.__path__[0]).glob("jars/ivy-*.jar"), None)
     if ivy is None:
         raise MachineError("spark-jars", "PySpark comes without Ivy, which fetches the jars")
-    group, artifact, version = DELTA.split(":")
     with tempfile.TemporaryDirectory(prefix="headwater-jars-") as work:
-        command = [java, "-jar", str(ivy), "-dependency", group, artifact, version]
+        module = Path(work) / "ivy.xml"
+        module.write_text(_module(wanted))
+        command = [java, "-jar", str(ivy), "-ivy", str(module)]
         command += ["-cache", f"{work}/cache", "-confs", "default", "-types", "jar", "bundle"]
         command += ["-retrieve", f"{work}/jars/[organization]_[artifact]-[revision].[ext]"]
         try:
@@ -72,22 +109,32 @@ def _fetch() -> tuple[Path, ...]:
             )
         except subprocess.TimeoutExpired as exc:
             raise MachineError(
-                "spark-jars", f"{DELTA} was not fetched within {_TIME_LIMIT_S} s"
+                "spark-jars", f"{wanted.artifacts[0]} was not fetched within {_TIME_LIMIT_S} s"
             ) from exc
-        _keep(Path(work) / "jars")
-        jars = cached()
+        _keep(Path(work) / "jars", cache_folder(name), wanted.needed)
+        jars = cached(name)
         if not jars:
             tail = " ".join((done.stdout + done.stderr).split())[-300:]
-            raise MachineError("spark-jars", f"{DELTA} could not be fetched: {tail}")
+            raise MachineError("spark-jars", f"{wanted.artifacts[0]} could not be fetched: {tail}")
         return jars
 
 
-def _keep(fetched: Path) -> None:
+def _module(wanted: JarSet) -> str:
+    """What Ivy is asked for."""
+    more = 'conf="default->default"' if wanted.transitive else 'transitive="false"'
+    asked = "".join(
+        f'<dependency org="{group}" name="{artifact}" rev="{version}" {more}/>'
+        for group, artifact, version in (each.split(":") for each in wanted.artifacts)
+    )
+    info = '<info organisation="io.headwater" module="spark"/>'
+    return f'<ivy-module version="2.0">{info}<dependencies>{asked}</dependencies></ivy-module>'
+
+
+def _keep(fetched: Path, target: Path, needed: tuple[str, ...]) -> None:
     """Move into the cache file by file, each by rename: a second process may do the same."""
-    target = cache_folder()
     target.mkdir(parents=True, exist_ok=True)
     for jar in fetched.glob("*.jar"):
-        if not jar.name.startswith(_NEEDED):
+        if not jar.name.startswith(needed):
             continue
         draft = target / f".{jar.name}.{os.getpid()}"
         shutil.copyfile(jar, draft)

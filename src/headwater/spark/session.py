@@ -55,9 +55,15 @@ def delta_conf() -> dict[str, str]:
     return {**_DELTA, "spark.jars": files}
 
 
+def kafka_conf() -> dict[str, str]:
+    """The confs that Spark's Kafka source and sink need, for a session of your own."""
+    return {"spark.jars": ",".join(str(jar) for jar in jars.ensure("kafka"))}
+
+
 def local_session(
     *,
     delta: bool = True,
+    kafka: bool = False,
     cores: int = 2,
     memory: str = "2g",
     extra: dict[str, str] | None = None,
@@ -80,6 +86,10 @@ def local_session(
     }
     if delta:
         settings |= delta_conf() | _DELTA_LOCAL
+    if kafka:
+        settings["spark.jars"] = ",".join(
+            filter(None, (settings.get("spark.jars"), kafka_conf()["spark.jars"]))
+        )
     settings |= extra or {}
     # Workers must be this Python, not the first one on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -46,6 +46,16 @@ ENTRIES = section(
         "Point to the log that it was made with, or use a new checkpoint folder.",
     ),
     (
+        "spark-topic",
+        "A topic cannot keep tables: it has several partitions, and a log has one order.",
+        "Write the events to a topic that was made with one partition.",
+    ),
+    (
+        "spark-shape-unknown",
+        "A record is of a table whose shape no record before it has told.",
+        "Read the topic from its beginning, or write the events of the table to it again.",
+    ),
+    (
         "spark-no-key",
         "A table without a primary key cannot be mirrored row by row.",
         "Give it a primary key, name it in spark.modes.append_log, or not in spark.tables.",
