@@ -35,23 +35,28 @@ MIDDLE = (
     "spark.table.before_merge",
     "spark.table.after_merge",
     "spark.table.after_property",
+    "spark.state.before_commit",
+    "spark.state.after_commit",
     "spark.batch.begin",
     "spark.batch.end",
 )
 LAST = ("spark.table.before_alter", "spark.source.before_commit")
 # Of the append-only Parquet log, which has no tables to mirror.
 ELSEWHERE = {"spark.table.before_write"}
-TWICE = {"spark.batch.begin", "spark.batch.end"}
+TWICE = {
+    *("spark.batch.begin", "spark.batch.end"),
+    *("spark.state.before_commit", "spark.state.after_commit"),
+}
 
 
 FULL = os.environ.get("HEADWATER_CHAOS") == "full"
 SEEDS = (1, 2, 3) if FULL else (1,)
-# Around the commits: a new table is filled, an old one merged, and the batch is not yet over.
+# Around the commits: a new table is filled, an old one merged, the set is not yet published.
 SHORT = (
     "spark.table.before_create",
     "spark.table.after_fill",
     "spark.table.before_merge",
-    "spark.batch.end",
+    "spark.state.before_commit",
 )
 
 

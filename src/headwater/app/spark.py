@@ -15,6 +15,7 @@ from typing import Literal
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.format_recipe import FormatRecipe
+from headwater.app.spark_presence import Presence
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
@@ -24,6 +25,10 @@ from headwater.spark.functions import formats
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
+from headwater.spark.state import as_of as state_as_of
+from headwater.spark.state.as_of import AsOf
+from headwater.spark.state.publish import Publication
+from headwater.spark.state.table import Writer
 from headwater.spark.table.delta import DeltaTargets
 
 TableFormat = Literal["delta", "parquet"]
@@ -77,6 +82,8 @@ class TableJob:
 
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
+    - `preserve_transactions`: publish only sets of tables that all stand at one position; see
+      `as_of`.
     """
 
     log_path: Path | str
@@ -88,10 +95,11 @@ class TableJob:
     max_events: int | None = 200_000
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    preserve_transactions: bool = True
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
-        if self._modes() != Modes() and self.table_format == "parquet":
+        if self.kept() != Modes() and self.table_format == "parquet":
             raise ConfigError(
                 "spark-mode",
                 "parquet tables only append changes",
@@ -106,8 +114,7 @@ class TableJob:
     @property
     def location(self) -> str:
         """The target as Spark needs it: a URI as given, a path made absolute."""
-        target = self.target.rstrip("/")
-        return target if "://" in target else str(Path(target).resolve())
+        return _location(self.target)
 
     def start(self, session: SparkSession) -> RunningStream:
         """Start the stream in the session."""
@@ -120,9 +127,18 @@ class TableJob:
             max_events=self.max_events,
             interval_s=self.interval_s,
         )
-        return start(session, plan, self._apply())
+        presence = Presence(Path(self.log_path).resolve(), self.consumer)
+        presence.hold()
+        try:
+            stream = start(session, plan, self._apply())
+        except BaseException:
+            presence.release()
+            raise
+        stream.at_end(presence.release)
+        return stream
 
-    def _modes(self) -> Modes:
+    def kept(self) -> Modes:
+        """Which tables are kept in which modes."""
         return Modes(self.mode, self.modes)
 
     def _apply(self) -> Apply:
@@ -130,7 +146,13 @@ class TableJob:
         match self.table_format:
             case "delta":
                 targets = DeltaTargets(self.location, reader.log_id)
-                return Tables(targets, reader, self._modes())
+                publication = Publication(
+                    self.location,
+                    Writer(reader.log_id, self.consumer),
+                    checkpoint=self.checkpoint,
+                    whole_only=self.preserve_transactions,
+                )
+                return Tables(targets, reader, self.kept(), publication)
             case "parquet":
                 return AppendLog(self.location, reader)
 
@@ -149,6 +171,30 @@ class TableJob:
             return cursor.acked
         finally:
             cursor.close()
+
+
+def _location(target: str) -> str:
+    place = target.rstrip("/")
+    return place if "://" in place else str(Path(place).resolve())
+
+
+def as_of(
+    spark: SparkSession,
+    target: Path | str,
+    sequence: int | None = None,
+    *,
+    consumer: str = "spark",
+    log_id: str | None = None,
+) -> AsOf:
+    """Every Delta table below `target` at the newest published position up to `sequence`.
+
+    - `sequence`: an event of the log; None is the newest published position.
+    - `consumer`: of the job that keeps the tables.
+    - `log_id`: whose numbers they are, if several logs wrote there; else the one that wrote last.
+    """
+    return state_as_of.as_of(
+        spark, _location(str(target)), sequence, consumer=consumer, log_id=log_id
+    )
 
 
 @contextmanager

@@ -97,20 +97,28 @@ def spark_loop(
     if settings is None:
         raise ValueError("the configuration has no spark section")
     opened = open_session or session_factory(settings)
+    interval = None if once or settings.trigger == "available_now" else settings.trigger.seconds
+    job = table_job(config, settings, interval_s=interval)
+    return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
+
+
+def table_job(
+    config: Config, settings: SparkSettings, *, interval_s: float | None = None
+) -> TableJob:
+    """What the configuration asks of Spark."""
     from headwater.app.spark import TableJob
 
-    interval = None if once or settings.trigger == "available_now" else settings.trigger.seconds
-    job = TableJob(
+    return TableJob(
         log_path=config.log.path,
         target=settings.target,
         table_format=settings.table_format,
         consumer=CONSUMER,
         tables=_tables(config, settings),
-        interval_s=interval,
+        interval_s=interval_s,
         mode=settings.mode,
         modes=_modes(config, settings),
+        preserve_transactions=settings.preserve_transactions,
     )
-    return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
 
 
 def _modes(config: Config, settings: SparkSettings) -> dict[Mode, tuple[str, ...]]:

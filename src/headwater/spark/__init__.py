@@ -2,6 +2,8 @@
 
 - query.py: the running stream, from `source` into `apply`.
 - apply: a micro-batch to all its tables. mode: what is kept of a table, one file per mode.
+- state: which versions of the tables belong together, and the tables as of a sequence number.
+- checkpoint: the files of Spark's checkpoint, read and made anew.
 - proof: tables read back as canonical rows, with the position that they stand at.
 - table: a table of the lake by format, its columns and its statements; target.py is their contract.
 - change: what the events of a micro-batch mean for the rows of a table.
@@ -9,6 +11,6 @@
 - source: `format("headwater")`, streaming and batch, and an event batch as Spark rows.
 - session.py, jars.py: a quiet session with the right jars. modes.py: which tables in which modes.
 
-Holds: INV-10 (only available columns are written), exactly once per table and batch.
+Holds: INV-10 (only available columns are written), exactly once per table and batch, INV-7 (state).
 May import: deliver, contract, event, errors, failpoint.
 """

@@ -36,6 +36,11 @@ class RunningStream:
     def __init__(self, query: StreamingQuery, failed: list[BaseException]) -> None:
         self._query = query
         self._failed = failed
+        self._at_end: list[Callable[[], None]] = []
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Have `call` done when the query is known to have ended; it may be done twice."""
+        self._at_end.append(call)
 
     @property
     def active(self) -> bool:
@@ -56,16 +61,25 @@ class RunningStream:
 
     def wait(self, timeout_s: int | None = None) -> bool:
         """Whether the query has ended within the time."""
-        return bool(self._guarded(lambda: self._query.awaitTermination(timeout_s)))
+        ended = bool(self._guarded(lambda: self._query.awaitTermination(timeout_s)))
+        if ended:
+            self._ended()
+        return ended
 
     def stop(self) -> None:
         """End the query after the batch in hand."""
         self._query.stop()
+        self._ended()
+
+    def _ended(self) -> None:
+        for call in self._at_end:
+            call()
 
     def _guarded(self, call: Callable[[], object]) -> object:
         try:
             return call()
         except PySparkException as exc:
+            self._ended()
             raise self._cause(exc) from exc
 
     def _cause(self, exc: PySparkException) -> BaseException:

@@ -45,6 +45,13 @@ class SparkSettings(Section):
         Field(description="Time between micro-batches, or available_now to catch up and stop"),
     ] = Duration(5000)
     tables: Annotated[Globs, Field(min_length=1, description="Tables to apply")] = EVERY_TABLE
+    preserve_transactions: Annotated[
+        bool,
+        Field(
+            description="Publish tables for `spark as-of` only while all stand at one position;"
+            " false: also while one is behind"
+        ),
+    ] = True
     master: Annotated[Text, Field(description="Spark master URL")] = "local[2]"
 
     @model_validator(mode="after")

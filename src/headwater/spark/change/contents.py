@@ -16,10 +16,11 @@ from headwater.spark.change.changes import TableChanges
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a micro-batch holds: changes per table, up to its last sequence number."""
+    """What a micro-batch holds: changes per table, up to its last sequence number and commit."""
 
     tables: tuple[TableChanges, ...]
     until: int
+    committed_at_us: int = 0
 
 
 def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
@@ -39,6 +40,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
             f.max(unsent).alias("unsent"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
+            f.max(f.unix_micros("source.timestamp")).alias("committed"),
         )
         .collect()
     )
@@ -49,6 +51,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
     return Contents(
         tables=tuple(_changes(table, found, history) for table, found in tables.items()),
         until=max((int(row["last"]) for row in rows), default=0),
+        committed_at_us=max((int(row["committed"]) for row in rows), default=0),
     )
 
 
