@@ -99,13 +99,13 @@ def test_every_published_set_equals_the_source_at_its_sequence(
 ) -> None:
     """INV-7 for readers: money is never between two tables, whatever the batches cut."""
     bank = Bank.open(tmp_path, seed=7)
-    for _ in range(6):
+    for _ in range(5):
         bank.transfer()
     job = TableJob(bank.shop.log.path, str(tmp_path / "lake"), max_events=4)
     head = job.run_once(spark)
     published = _published(spark, job.target)
     assert published[-1] == head
-    assert len(published) >= 4
+    assert len(published) >= 3
     for sequence in published:
         # A published position is a transaction's end: the source was there.
         rows = _held(spark, job.target, sequence)
@@ -137,14 +137,11 @@ def _replay_publishes_nothing(spark: SparkSession, bank: Bank, job: TableJob) ->
 
 
 def _vacuumed_version_is_told(spark: SparkSession, bank: Bank, job: TableJob) -> None:
-    first, head = _published(spark, job.target)[1], max(bank.was)
+    first, head = _published(spark, job.target)[0], max(bank.was)
     check = "spark.databricks.delta.retentionDurationCheck.enabled"
     spark.conf.set(check, "false")
     try:
-        for table in ("giro", "savings"):
-            path = f"delta.`{job.target}/{table}`"
-            spark.sql(f"OPTIMIZE {path}")
-            spark.sql(f"VACUUM {path} RETAIN 0 HOURS")
+        spark.sql(f"VACUUM delta.`{job.target}/giro` RETAIN 0 HOURS")
     finally:
         spark.conf.unset(check)
     with pytest.raises(GapError) as caught:
@@ -193,7 +190,7 @@ def test_publication_is_withheld_while_tables_are_out_of_step(
     assert len(rows) == 2 * 8
     from headwater.spark.state.table import StateTable
 
-    last = StateTable(spark, location, Writer("log", "whole")).last()
+    last = StateTable(spark, location, Writer("log", "whole")).written().last
     assert {entry.table.name: entry.version for entry in last} == {"a": 4, "b": 5}
 
 

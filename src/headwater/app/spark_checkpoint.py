@@ -142,8 +142,8 @@ def survey(session: Session, job: TableJob) -> Survey:
     info = SqliteLog(job.log_path).info()
     cursors = {cursor.name: cursor.acked for cursor in info.cursors}
     table = StateTable(session, job.location, Writer(info.log_id, job.consumer))
-    until = table.standing().applied
-    state = State(until or None, table.last(), job.tables)
+    written = table.written()
+    state = State(written.until or None, written.last, job.tables)
     targets = DeltaTargets(job.location, info.log_id)
     with closing(SqliteLog(job.log_path).reader()) as reader:
         found = places(session, targets, reader, job.kept(), state)

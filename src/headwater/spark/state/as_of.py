@@ -14,8 +14,13 @@ from headwater.spark.modes import Mode
 from headwater.spark.sql import quoted
 from headwater.spark.state.entry import Entry
 from headwater.spark.state.readable import unreadable
-from headwater.spark.state.table import StateTable, Writer, last_entries, state_path
-from headwater.spark.table.delta import DeltaTarget
+from headwater.spark.state.table import (
+    StateTable,
+    Writer,
+    delta_version,
+    last_entries,
+    state_path,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +105,7 @@ def as_of(
 def _writer(session: SparkSession, location: str, consumer: str, log_id: str | None) -> Writer:
     """The log that wrote last, if none is named: a lake can be given to another log."""
     path = state_path(location)
-    if DeltaTarget(session, path, "").standing().version is None:
+    if delta_version(session, path) < 0:
         raise _nothing(location)
     if log_id is None:
         held = session.read.format("delta").load(path).where(f.col("consumer") == consumer)

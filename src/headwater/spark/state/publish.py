@@ -37,27 +37,34 @@ class Publication:
     checkpoint: str | None = None
     whole_only: bool = True
     _last: dict[Key, Entry] = field(default_factory=dict)
-    _until: int | None = None
+    _until: int = 0
+    # Of the state table as we left it: if it is still there, nobody else has written.
+    _version: int | None = None
 
     def __call__(
         self, session: SparkSession, batch: Finished, present: Callable[[], Iterable[Reached]]
     ) -> None:
         """Write the batch down once; `present` finds the tables from before there was a state."""
         table = StateTable(session, self.location, self.writer)
-        known = table.standing().applied
-        if known >= batch.until:
+        version = table.version()
+        if version != self._version:
+            written = table.written()
+            self._last, self._until, self._version = latest(written.last), written.until, version
+        if self._until >= batch.until:
             return
-        if known != self._until:
-            self._last = latest(table.last())
-        older = [] if self._last else self._older(batch, present())
         fresh = [self._entry(each, batch, batch.until) for each in batch.reached]
-        last = {**self._last, **latest(older), **latest(fresh)}
+        if not self._last:
+            fresh += self._older(batch, present())
+        last = {**self._last, **latest(fresh)}
         published = not (self.whole_only and out_of_step(last, batch.until))
+        at_end = [
+            replace(each, published=published and each.sequence == batch.until) for each in fresh
+        ]
         failpoint("spark.state.before_commit")
-        marked = [replace(each, published=published) for each in fresh]
-        table.append([*older, *marked], batch.until, published=published)
+        table.append(at_end, batch.until, published=published)
         failpoint("spark.state.after_commit")
         self._last, self._until = last, batch.until
+        self._version = max(version, 0) + 1  # a new table begins with a version of its own
 
     def end_of(self, session: SparkSession, batch_id: int) -> int:
         """The batch's end as Spark planned it: its last events may be of tables not kept."""
@@ -66,10 +73,10 @@ class Publication:
         return CheckpointFolder(session, self.checkpoint).end_of(batch_id) or 0
 
     def _older(self, batch: Finished, present: Iterable[Reached]) -> list[Entry]:
-        """Tables that the batch did not touch stand at their own position."""
+        """Tables that the batch did not touch stand at their own position, or ahead of it."""
         moved = {(each.table, each.mode) for each in batch.reached}
         return [
-            self._entry(each, batch, each.applied)
+            self._entry(each, batch, min(each.applied, batch.until))
             for each in present
             if (each.table, each.mode) not in moved
         ]

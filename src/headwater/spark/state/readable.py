@@ -20,6 +20,8 @@ def unreadable(session: SparkSession, path: str, version: int) -> str | None:
         newest = log.update(False, none, none)  # noqa: FBT003 - py4j has no names
         if int(newest.version()) < version:
             return "the table is older: it was restored or made anew"
+        if int(newest.version()) == version:
+            return None
         then = log.getSnapshotAt(version, none, none, False)  # noqa: FBT003
         wanted = _files(then, log.dataPath()) - _files(newest, log.dataPath())
         files = log.dataPath().getFileSystem(log.newDeltaHadoopConf())

@@ -2,8 +2,8 @@
 
 A row per table and mode that a batch changed; a table without a row in a batch stands as its last
 row says. A batch that changed no table has one row without a table. The rows of a batch are one
-commit, which carries the batch's end as the tables' commits do (`txnVersion`), so a batch that is
-repeated writes nothing.
+plain append. It carries no `txnVersion`: Delta would read its whole log for it, three more jobs at
+each commit, and what a late writer adds is true at its own sequence number anyway.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
@@ -21,8 +21,6 @@ from headwater.event import TableId
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
 from headwater.spark.state.entry import Entry
-from headwater.spark.table.delta import DeltaTarget
-from headwater.spark.table.target import Standing
 
 COLUMNS = {
     "sequence": "bigint",
@@ -47,6 +45,14 @@ def state_path(location: str) -> str:
     return f"{location.rstrip('/')}/_headwater/state"
 
 
+def delta_version(session: SparkSession, path: str) -> int:
+    """The newest version of the Delta table at a path, -1 if there is none."""
+    jvm: Any = session._jvm  # noqa: SLF001 - PySpark has no public door to Delta's log
+    none = jvm.scala.Option.empty()
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)  # noqa: SLF001
+    return int(log.update(False, none, none).version())  # noqa: FBT003
+
+
 @dataclass(frozen=True, slots=True)
 class Writer:
     """Whose rows they are: sequence numbers of different logs mean different events."""
@@ -54,10 +60,13 @@ class Writer:
     log_id: str
     consumer: str
 
-    @property
-    def app_id(self) -> str:
-        """The name that commits carry."""
-        return f"headwater:{self.log_id}:{self.consumer}"
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The end of the last batch that was written down, 0 before the first, and the last entries."""
+
+    until: int = 0
+    last: tuple[Entry, ...] = ()
 
 
 class StateTable:
@@ -67,11 +76,10 @@ class StateTable:
         self._session = session
         self._path = state_path(location)
         self._writer = writer
-        self._delta = DeltaTarget(session, self._path, writer.app_id)
 
-    def standing(self) -> Standing:
-        """The table's version, None if there is none, and the last batch that this writer wrote."""
-        return self._delta.standing()
+    def version(self) -> int:
+        """The table's version, -1 if there is no table; no job is run for it."""
+        return delta_version(self._session, self._path)
 
     def rows(self) -> DataFrame:
         """The rows of this writer; one frame shows one version of the table, however often read."""
@@ -79,14 +87,16 @@ class StateTable:
         ours = (f.col("log") == self._writer.log_id) & (f.col("consumer") == self._writer.consumer)
         return held.where(ours)
 
-    def last(self, until: int | None = None) -> list[Entry]:
-        """The last entry of each table, of those up to `until` if it is given."""
-        if self.standing().version is None:
-            return []
-        return last_entries(self.rows(), until)
+    def written(self) -> Written:
+        """What this writer has written down so far."""
+        if self.version() < 0:
+            return Written()
+        found = _newest(self.rows())
+        until = max((row["sequence"] for row in found), default=0)
+        return Written(until, tuple(_entry(row) for row in found if row["table"] is not None))
 
     def append(self, entries: Sequence[Entry], until: int, *, published: bool) -> None:
-        """Write the rows of the batch that ends at `until`, unless they have been written."""
+        """Write the rows of the batch that ends at `until`."""
         self._create()
         # Literals, not Python rows: a local relation needs no tasks to be made.
         told = [self._values(entry) for entry in entries]
@@ -99,14 +109,12 @@ class StateTable:
             rows.coalesce(1)
             .write.format("delta")
             .mode("append")
-            .option("txnAppId", self._writer.app_id)
-            .option("txnVersion", until)
             .option("userMetadata", json.dumps({"headwater": {"sequence": until}}))
             .save(self._path)
         )
 
     def _create(self) -> None:
-        if self.standing().version is None:
+        if self.version() < 0:
             # Each batch adds a small file; without compaction a reader would open them all.
             self._session.sql(
                 f"CREATE TABLE IF NOT EXISTS delta.{quoted(self._path)} ({column_list(COLUMNS)})"
@@ -136,14 +144,18 @@ class StateTable:
 
 def last_entries(rows: DataFrame, until: int | None = None) -> list[Entry]:
     """The last entry of each table among the rows."""
-    tables = rows.where(f.col("table").isNotNull())
-    within = tables if until is None else tables.where(f.col("sequence") <= until)
+    within = rows if until is None else rows.where(f.col("sequence") <= until)
+    return [_entry(row) for row in _newest(within) if row["table"] is not None]
+
+
+def _newest(rows: DataFrame) -> list[Row]:
+    """The last row of each table, and the last that has none."""
     micros = [f.unix_micros(name).alias(name) for name in _TIMES]
     plain = [name for name in COLUMNS if name not in _TIMES]
-    newest = within.groupBy("schema", "table", "mode").agg(
+    newest = rows.groupBy("schema", "table", "mode").agg(
         f.max_by(f.struct(*plain, *micros), "sequence").alias("entry")
     )
-    return [_entry(row["entry"]) for row in newest.collect()]
+    return [row["entry"] for row in newest.collect()]
 
 
 def _entry(row: Row) -> Entry:
