@@ -89,6 +89,8 @@ def as_of(
     rows = StateTable(session, location, _writer(session, location, consumer, log_id)).rows()
     until = _published(rows, sequence, location)
     entries = last_entries(rows, until)
+    if not entries:
+        raise _nothing(location)
     tables = tuple(_versions(entries, location))
     for each in tables:
         reason = unreadable(session, each.path, each.version)
