@@ -71,7 +71,8 @@ class ByHand:
     def apply(self, spark: SparkSession) -> None:
         stream = spark.readStream.schema("sequence bigint, op string, before string, after string")
         query = (
-            stream.parquet(str(self.input))
+            stream.option("maxFilesPerTrigger", 1)
+            .parquet(str(self.input))
             .writeStream.option("checkpointLocation", str(self.checkpoint))
             .trigger(availableNow=True)
             .foreachBatch(self._merge)

@@ -44,6 +44,7 @@ LOAD = (
 # Of tables that stand; the seed shuffles them.
 MIDDLE = (
     "spark.table.before_merge",
+    "spark.table.rows_written",
     "spark.table.after_merge",
     "spark.state.before_commit",
     "spark.state.after_commit",

@@ -11,7 +11,7 @@ from headwater.spark.change.task import Task, task_rows
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import MIRROR, SEQUENCE
 from headwater.spark.table.merge import merge_sql
-from headwater.spark.table.target import Standing, Target
+from headwater.spark.table.target import Standing, Target, Whole
 
 
 def mirror(table: Target, task: Task, standing: Standing) -> None:
@@ -23,9 +23,13 @@ def mirror(table: Target, task: Task, standing: Standing) -> None:
     if changes.carrying:
         rows = completed(rows, changes, None if emptied else table.rows(standing))
     last = latest_per_key(rows, changes, emptied=emptied)
+    stored = [*(col(quoted(name)) for name in changes.columns), col(SEQ).alias(SEQUENCE)]
     if is_new:
         kept = last.where(f"NOT {DELETED} AND NOT {PARTIAL}")
-        names = map(quoted, changes.columns)
-        table.fill(kept.select(*names, col(SEQ).alias(SEQUENCE)), task.until)
-    else:
-        table.write(last, task.until, lambda target, view: merge_sql(target, view, changes))
+        table.fill(kept.select(*stored), task.until)
+        return
+    whole = None
+    if not changes.merges and not emptied:
+        # The table has nothing from after its position, so every row here is newer than its own.
+        whole = Whole(last.select(*stored, DELETED), changes.schema.primary_key, gone=DELETED)
+    table.write(last, task.until, lambda target, view: merge_sql(target, view, changes), whole)
