@@ -87,19 +87,19 @@ def test_tables_are_what_the_batches_say_whatever_else_writes_in_between(
 def test_another_driver_in_between_makes_the_commit_fail(
     spark: SparkSession, tmp_path: Path
 ) -> None:
-    """Both began at one version: the second must not mark rows that are no longer there."""
+    """Both began when the table was empty: the second would double the key of the first."""
     from headwater.spark.table.delta_files import KnownFiles
     from headwater.spark.table.delta_replace import Replacement
 
     table = DeltaTargets(str(tmp_path), "log").open(spark, THINGS.table, "mirror")
     table.prepare(THINGS, MIRROR)
-    _write(table, _frame(spark, [("a", 1, "old", 1, False)]), 1)
-    late = Replacement(spark, table.place, KnownFiles())
-    _write(table, _frame(spark, [("b", 1, "new", 2, False)]), 2)
-    rows = _frame(spark, [("a", 1, "late", 2, False)])
-    with pytest.raises(Exception, match="Concurrent"):
-        late.commit(Whole(rows, THINGS.primary_key, gone="gone"), "headwater:log", 2)
-    assert _rows(spark, table.place) == {("a", 1): ("old", 1), ("b", 1): ("new", 2)}
+    late = [Replacement(spark, table.place, KnownFiles()) for _ in range(2)]
+    _write(table, _frame(spark, [("a", 1, "first", 1, False)]), 1)
+    whole = Whole(_frame(spark, [("a", 1, "late", 2, False)]), THINGS.primary_key, gone="gone")
+    for driver, app_id in zip(late, ("headwater:log", "another"), strict=True):
+        with pytest.raises(Exception, match="Concurrent"):
+            driver.commit(whole, app_id, 2)
+    assert _rows(spark, table.place) == {("a", 1): ("first", 1)}
 
 
 @pytest.mark.parametrize(
