@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,8 @@ from headwater.log import SqliteLog
 from headwater.source.sqlite import image
 from headwater.source.sqlite.catalog import Catalog
 from headwater.source.sqlite.config import SqliteSourceConfig
+from headwater.spark.change.contents import contents, gathered, used
+from headwater.spark.change.telling import told_in
 from headwater.spark.proof.rows import as_stored, stored_rows
 from headwater.spark.table.delta import DeltaTarget
 from headwater.spark.table.parquet import current_rows
@@ -112,6 +115,17 @@ def test_tables_equal_the_source_after_every_round(
         _assert_equal(spark, shop, target, kind)
     if kind == "delta":
         _assert_replay_changes_nothing(spark, shop, target, job)
+    _assert_looks_agree(spark, shop.log)
+
+
+def _assert_looks_agree(spark: SparkSession, log: SqliteLog) -> None:
+    """What Arrow counts in the log is what Spark counts in the frame."""
+    with closing(log.reader()) as reader:
+        by_spark = contents(used(spark.read.format("headwater").load(str(log.path))), reader)
+        by_arrow = gathered(told_in(reader.read(0)), reader, by_spark.after, by_spark.until)
+    told = [{each.schema.table: each for each in look.tables} for look in (by_arrow, by_spark)]
+    assert told[0] == told[1]
+    assert by_arrow.committed_at_us == by_spark.committed_at_us
 
 
 def _assert_replay_changes_nothing(
@@ -242,6 +256,7 @@ def test_unavailable_columns_keep_their_value_and_truncate_empties(
     ) == [(1, "a", None), (3, "c", 0)]
     assert apply(_event(op.TRUNCATE, 13)) == []
     writer.close()
+    _assert_looks_agree(spark, log)
 
 
 def test_tables_stay_apart_when_only_their_schemas_differ(

@@ -21,6 +21,7 @@ from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
 from headwater.spark.apply.evolve import Evolution
+from headwater.spark.apply.look import LogLook
 from headwater.spark.apply.parking import OnTableError, Parking
 from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.apply.report import Reports
@@ -184,6 +185,7 @@ class TableJob:
                     reports=self.reports,
                     keeper=self._keeper(targets),
                     publication=self._publication(reader.log_id),
+                    look=LogLook(reader, self.checkpoint, self.tables),
                 )
             case "parquet":
                 return AppendLog(self.location, reader)
@@ -192,7 +194,6 @@ class TableJob:
         return Publication(
             self.location,
             Writer(log_id, self.consumer),
-            checkpoint=self.checkpoint,
             whole_only=self.preserve_transactions,
         )
 

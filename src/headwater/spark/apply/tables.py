@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import uuid4
 
@@ -20,10 +20,11 @@ from headwater.failpoint import failpoint
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.job import WAYS, Job, Lake, run
 from headwater.spark.apply.loads import Loads
+from headwater.spark.apply.look import FrameLook, Look
 from headwater.spark.apply.parking import Parking
 from headwater.spark.apply.report import Reports, TableReport
 from headwater.spark.apply.sessions import Sessions, shared
-from headwater.spark.change.contents import Contents, classified, contents, used
+from headwater.spark.change.contents import Contents, classified, used
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.state.entry import Key
@@ -31,6 +32,7 @@ from headwater.spark.state.positions import reached, tables_there
 from headwater.spark.state.publish import Finished, Publication
 from headwater.spark.table.target import Targets
 
+_READING_ONCE: set[Mode] = {"mirror", "append_log"}
 # From the stream's frame to the events of the log in (after, until].
 Reread = Callable[[DataFrame, int, int], DataFrame]
 
@@ -63,19 +65,21 @@ class Tables:
     reports: Reports = field(default_factory=Reports)
     keeper: Keeper | None = None
     publication: Publication | None = None
+    look: Look | None = None
     _sessions: Sessions = field(default_factory=Sessions)
     _lake: Lake = field(init=False)
+    _look: Look = field(init=False)
 
     def __post_init__(self) -> None:
         """What an earlier process has begun to load is found with the first batch."""
         loads = Loads(self.targets, self.history, self.evolution, WAYS)
         self._lake = Lake(self.targets, self.evolution, loads)
+        self._look = self.look or FrameLook(self.history)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Apply one micro-batch to every table in it."""
         failpoint("spark.batch.begin")
-        with self._held(frame) as (held, name), ExitStack() as reread:
-            batch = self._planned(frame, held, batch_id)
+        with self._held(frame, batch_id) as (batch, name), ExitStack() as reread:
             jobs = [job for job in self._jobs(batch, name) if job.name not in self.parking]
             # A batch may be empty: the end of a load has no event of its own.
             due = self.parking.due() if batch.until else {}
@@ -90,13 +94,6 @@ class Tables:
         self._publish(frame, batch, [*(job.key for job, _ in done), *switched])
         self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
-
-    def _planned(self, frame: DataFrame, held: Contents, batch_id: int) -> Contents:
-        """The batch to its planned end: its last events may be of tables that nobody keeps."""
-        if self.publication is None:
-            return held
-        end = self.publication.end_of(frame.sparkSession, batch_id)
-        return replace(held, until=max(held.until, end))
 
     def _publish(self, frame: DataFrame, batch: Contents, moved: Iterable[Key]) -> None:
         """Make the versions known that belong together now."""
@@ -118,14 +115,28 @@ class Tables:
                 self.keeper.after_batch(session, tables)
 
     @contextmanager
-    def _held(self, frame: DataFrame) -> Iterator[tuple[Contents, str]]:
-        """The events of a frame, read once, under a name for every session."""
-        held = used(frame).persist()
+    def _held(
+        self, frame: DataFrame, batch_id: int | None = None
+    ) -> Iterator[tuple[Contents, str]]:
+        """What a frame holds, and its events under a name for every session."""
+        events = used(frame)
         try:
-            with shared(held, f"headwater_{uuid4().hex}") as name:
-                yield contents(held, self.history), name
+            batch = self._look(events, batch_id)
+            if not self._is_read_once(batch):
+                events.persist()
+            with shared(events, f"headwater_{uuid4().hex}") as name:
+                yield batch, name
         finally:
-            held.unpersist()
+            events.unpersist()
+
+    def _is_read_once(self, batch: Contents) -> bool:
+        """Whether only one job will read the events, and that only once."""
+        modes = [mode for each in batch.tables for mode in self.modes.of(each.schema.table)]
+        return (
+            len(modes) <= 1
+            and not any(each.carrying for each in batch.tables)
+            and (set(modes) <= _READING_ONCE)
+        )
 
     def _jobs(self, batch: Contents, view: str) -> list[Job]:
         return [

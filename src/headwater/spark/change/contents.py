@@ -37,8 +37,26 @@ class Contents:
     committed_at_us: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a batch tells of one table in one shape; events that are about no row apart."""
+
+    table: TableId
+    schema_id: int
+    no_rows: bool
+    first: int
+    last: int
+    events: int
+    truncated_at: int | None
+    unsent: int
+    moving: int
+    carrying: int
+    reads: int
+    committed_at_us: int
+
+
 def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
-    """Look through the batch once; only the counting runs on Spark."""
+    """Look through a frame of events once; only the counting runs on Spark."""
     truncate = f.col("op") == Operation.TRUNCATE.label
     unsent = f.size(f.coalesce("unavailable_columns", f.array()))
     reads = f.col("op") == Operation.READ.label
@@ -59,44 +77,58 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             f.count_if(moves).alias("moving"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
             f.count_if(reads).alias("reads"),
-            f.max(f.unix_micros("source.timestamp")).alias("committed"),
+            f.max(f.unix_micros("source.timestamp")).alias("committed_at_us"),
         )
         .collect()
     )
-    tables: dict[TableId, list[Row]] = {}
-    for row in rows:
-        if not row["no_rows"]:
-            tables.setdefault(TableId(row["schema"], row["table"]), []).append(row)
+    told = [_told(row) for row in rows]
+    after = min((each.first for each in told), default=1) - 1
+    return gathered(told, history, after, max((each.last for each in told), default=0))
+
+
+def _told(row: Row) -> Told:
+    values = row.asDict()
+    return Told(TableId(values.pop("schema"), values.pop("table")), **values)
+
+
+def gathered(told: Iterable[Told], history: SchemaHistory, after: int, until: int) -> Contents:
+    """What was told by table, in the range (after, until] of sequence numbers."""
+    tables: dict[TableId, list[Told]] = {}
+    committed = 0
+    for each in told:
+        committed = max(committed, each.committed_at_us)
+        if not each.no_rows:
+            tables.setdefault(each.table, []).append(each)
     return Contents(
         tables=tuple(_changes(table, found, history) for table, found in tables.items()),
-        after=min((int(row["first"]) for row in rows), default=1) - 1,
-        until=max((int(row["last"]) for row in rows), default=0),
-        committed_at_us=max((int(row["committed"]) for row in rows), default=0),
+        after=after,
+        until=until,
+        committed_at_us=committed,
     )
 
 
-def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> TableChanges:
-    newest = max(versions, key=lambda row: row["last"])
-    ordered = [*sorted(versions, key=lambda row: row["first"]), newest]
-    shapes = tuple(Shape(history.schema(row["schema_id"]), int(row["last"])) for row in ordered)
+def _changes(table: TableId, versions: list[Told], history: SchemaHistory) -> TableChanges:
+    newest = max(versions, key=lambda each: each.last)
+    ordered = [*sorted(versions, key=lambda each: each.first), newest]
+    shapes = tuple(Shape(history.schema(each.schema_id), each.last) for each in ordered)
     schema = shapes[-1].schema
     names = {column.name for column in schema.columns}
     return TableChanges(
         table=table.name,
         schema=schema,
         readings={
-            int(row["schema_id"]): {
+            each.schema_id: {
                 column.name: column for column in shape.schema.columns if column.name in names
             }
-            for row, shape in zip(ordered, shapes, strict=True)
+            for each, shape in zip(ordered, shapes, strict=True)
         },
-        partial=any(row["unsent"] for row in versions),
-        truncated_at=max(_present(row["truncated_at"] for row in versions), default=None),
-        may_move=any(row["moving"] for row in versions),
-        carrying=sum(row["carrying"] for row in versions),
+        partial=any(each.unsent for each in versions),
+        truncated_at=max(_present(each.truncated_at for each in versions), default=None),
+        may_move=any(each.moving for each in versions),
+        carrying=sum(each.carrying for each in versions),
         shapes=shapes,
-        reads_told=sum(row["reads"] for row in versions),
-        others_told=sum(row["events"] - row["reads"] for row in versions),
+        reads_told=sum(each.reads for each in versions),
+        others_told=sum(each.events - each.reads for each in versions),
     )
 
 

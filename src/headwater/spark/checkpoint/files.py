@@ -15,10 +15,11 @@ _VERSION = "v1"
 
 @dataclass(frozen=True, slots=True)
 class Offset:
-    """Where a batch ends: a sequence number of a log."""
+    """Where a batch ends: a sequence number of a log, and where its stream began, if it says so."""
 
     sequence: int
     log_id: str
+    origin: int | None = None
 
 
 def encode_metadata(query_id: str) -> bytes:
@@ -49,7 +50,12 @@ def decode_offset(data: bytes) -> Offset:
     lines = _lines(data, 3)
     _object(lines[1])
     place = _object(lines[2])
-    return Offset(_member(place, "sequence", int), _member(place, "log", str))
+    origin = place.get("origin")
+    return Offset(
+        _member(place, "sequence", int),
+        _member(place, "log", str),
+        origin if type(origin) is int else None,
+    )
 
 
 def decode_commit(data: bytes) -> None:

@@ -101,10 +101,15 @@ class CheckpointFolder:
         self._rename(draft, self._root)
         return aside
 
-    def end_of(self, batch_id: int) -> int | None:
-        """Where a batch that was begun ends; None if the checkpoint does not say."""
-        offset = self._decoded(f"offsets/{batch_id}", decode_offset, [])
-        return None if offset is None else offset.sequence
+    def range_of(self, batch_id: int) -> tuple[int, int] | None:
+        """After which event a batch that was begun begins, and where it ends; None: not said."""
+        end = self._decoded(f"offsets/{batch_id}", decode_offset, [])
+        before = self._decoded(f"offsets/{batch_id - 1}", decode_offset, []) if batch_id else None
+        if end is None or (batch_id and before is None):
+            return None
+        if before is not None and before.origin == end.origin:
+            return before.sequence, end.sequence
+        return None if end.origin is None else (end.origin, end.sequence)
 
     def _rename(self, name: str, to: str) -> None:
         if not self._files.rename(self._path_of(name), self._path_of(to)):

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, replace
 from pyspark.sql import SparkSession
 
 from headwater.failpoint import failpoint
-from headwater.spark.checkpoint.folder import CheckpointFolder
 from headwater.spark.state.entry import Entry, Key, Reached, latest, out_of_step
 from headwater.spark.state.table import StateTable, Writer
 
@@ -34,7 +33,6 @@ class Publication:
 
     location: str
     writer: Writer
-    checkpoint: str | None = None
     whole_only: bool = True
     _last: dict[Key, Entry] = field(default_factory=dict)
     _until: int = 0
@@ -73,12 +71,6 @@ class Publication:
         if self._until > batch.until:
             return ()
         return [each for each in batch.reached if (each.table, each.mode) not in self._last]
-
-    def end_of(self, session: SparkSession, batch_id: int) -> int:
-        """The batch's end as Spark planned it: its last events may be of tables not kept."""
-        if self.checkpoint is None:
-            return 0
-        return CheckpointFolder(session, self.checkpoint).end_of(batch_id) or 0
 
     def _older(self, batch: Finished, present: Iterable[Reached]) -> list[Entry]:
         """Tables that the batch did not touch stand at their own position, or ahead of it."""
