@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow.compute as pc
 
 from headwater.app.database import opened
-from headwater.app.digest import Row
+from headwater.app.proof.encoding import Row
 from headwater.contract import LogReader
 from headwater.errors import ConfigError
 from headwater.event import Position, TableSchema
@@ -28,7 +28,7 @@ LogPosition = Callable[[], str | None]
 
 
 class SqliteRows:
-    """Implements verify.SourceRows within one read transaction."""
+    """Implements verifier.SourceRows within one read transaction."""
 
     def __init__(self, db: sqlite3.Connection, where: str, log_position: LogPosition) -> None:
         self._db = db
@@ -57,6 +57,13 @@ class SqliteRows:
             f"SELECT CAST({image} AS BLOB) FROM main.{quote(table)} AS held"
         ):
             yield json.loads(text)
+
+    def estimate(self, table: str) -> int | None:
+        """Counted: SQLite does that without looking into rows."""
+        if table not in self.schemas:
+            return None
+        (count,) = self._db.execute(f"SELECT count(*) FROM main.{quote(table)}").fetchone()
+        return int(count)
 
     def sequence(self, reader: LogReader, after: int) -> int | None:
         """The event before the first one of a later change; the head if there is none.

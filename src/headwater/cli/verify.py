@@ -32,7 +32,7 @@ def verify(
     Counts and 128-bit hashes of all rows at one moment, exact while writers go on. Differing keys
     are listed, and the exit code is then 1.
     """
-    from headwater.app.proof import prove
+    from headwater.app.proof.prove import prove
 
     with reporting("verify", as_json=as_json) as out:
         patterns = tuple(filter(None, (part.strip() for part in tables.split(","))))

@@ -11,18 +11,19 @@ from headwater.app.config import Config, load_config
 from headwater.app.database import sqlite_path
 from headwater.app.inspect import writer_of
 from headwater.app.options import source_options
+from headwater.app.proof.result import as_result
+from headwater.app.proof.verifier import Bounds, Progress, Proof, SourceRows, Verifier
 from headwater.app.registry import open_log
 from headwater.app.source_tables import source_tables
 from headwater.app.spark_loop import session_factory
 from headwater.app.tables import choose_tables
-from headwater.app.verify import Proof, SourceRows, Verifier
 from headwater.errors import ConfigError, TransientError
 from headwater.event import TableId, TableSchema
 from headwater.log import SqliteLog
 from headwater.observe import SystemClock
 
 if TYPE_CHECKING:
-    from headwater.spark.proof.applied import Session
+    from headwater.spark.proof.applied import AppliedTables, Session
 
 # Without a capture process the log will not move: waiting long for it would only hide that.
 _IDLE_TIMEOUT_S = 2.0
@@ -48,7 +49,7 @@ def prove(file: Path, patterns: tuple[str, ...], *, timeout_s: float) -> dict[st
     running = writer_of(config.log.path) is not None
     patience_s = timeout_s if running else min(timeout_s, _IDLE_TIMEOUT_S)
     with session_factory(settings)() as session:
-        return as_result(prove_with(session, config, log, tables, timeout_s=patience_s))
+        return as_result(prove_with(session, config, log, tables, Bounds(patience_s)))
 
 
 def prove_with(
@@ -56,36 +57,21 @@ def prove_with(
     config: Config,
     log: SqliteLog,
     tables: tuple[TableId, ...],
-    *,
-    timeout_s: float,
-    progress: Callable[[str], None] = lambda _step: None,
+    bounds: Bounds,
+    progress: Progress = lambda _step: None,
 ) -> Proof:
     """The proof through a session that is open."""
-    from headwater.app.spark_rows import SparkRows
-    from headwater.spark.modes import Modes
-    from headwater.spark.proof.applied import AppliedTables
-    from headwater.spark.proof.rows import as_stored
-    from headwater.spark.table.delta import DeltaTargets
+    from headwater.app.spark_rows import SparkTables
 
-    settings = config.spark
-    if settings is None:
-        raise ValueError("the configuration has no spark section")
     reader = log.reader()
     try:
         newest = {schema.table: schema for _, schema in reader.schemas()}
-        modes = Modes(settings.mode, settings.modes.by_mode())
-        targets = (
-            DeltaTargets(settings.target, reader.log_id)
-            if settings.table_format == "delta"
-            else None
-        )
-        tables_there = AppliedTables(session, settings.target, targets, modes)
+        tables_there = applied_tables(session, config, reader.log_id)
         verifier = Verifier(
             reader,
-            SparkRows(tables_there),
+            SparkTables(tables_there),
             clock=SystemClock(),
-            timeout_s=timeout_s,
-            stored=lambda row, schema: as_stored(dict(row), schema),
+            bounds=bounds,
         )
         shown = [table for table in tables if tables_there.shows_rows(table)]
         if tables and not shown:
@@ -98,6 +84,21 @@ def prove_with(
         return verified(verifier, chosen, source_rows(config, log), progress)
     finally:
         reader.close()
+
+
+def applied_tables(session: Session, config: Config, log_id: str) -> AppliedTables:
+    """The tables that a configuration keeps, seen from outside."""
+    from headwater.spark.modes import Modes
+    from headwater.spark.proof.applied import AppliedTables
+    from headwater.spark.table.delta import DeltaTargets
+
+    settings = config.spark
+    if settings is None:
+        raise ValueError("the configuration has no spark section")
+    modes = Modes(settings.mode, settings.modes.by_mode())
+    delta = settings.table_format == "delta"
+    targets = DeltaTargets(settings.target, log_id) if delta else None
+    return AppliedTables(session, settings.target, targets, modes)
 
 
 def source_rows(config: Config, log: SqliteLog) -> OpenRows:
@@ -120,7 +121,7 @@ def verified(
     verifier: Verifier,
     schemas: Sequence[TableSchema],
     open_rows: OpenRows,
-    progress: Callable[[str], None] = lambda _step: None,
+    progress: Progress = lambda _step: None,
 ) -> Proof:
     """The proof; read again where the source's moment is no event of the log."""
     for _ in range(_ATTEMPTS - 1):
@@ -130,22 +131,3 @@ def verified(
             if exc.code != "verify-unordered":
                 raise
     return verifier.verify(schemas, open_rows, progress)
-
-
-def as_result(proof: Proof) -> dict[str, Any]:
-    """The proof as plain values, with its sentence."""
-    tables = [table.as_dict() for table in proof.tables]
-    rows = sum(table.source_count for table in proof.tables)
-    wrong = [table.table for table in proof.tables if not table.equal]
-    moment = f"at event {proof.sequence:,}"
-    summary = (
-        f"{len(tables)} tables with {rows:,} rows equal their source {moment}"
-        if not wrong
-        else f"{len(wrong)} of {len(tables)} tables differ from their source {moment}"
-    )
-    return {
-        "equal": proof.equal,
-        "sequence": proof.sequence,
-        "summary": summary,
-        "tables": tables,
-    }
