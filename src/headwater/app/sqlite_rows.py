@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 
 from headwater.app.database import opened
-from headwater.app.proof.encoding import Row
 from headwater.contract import LogReader
 from headwater.errors import ConfigError
 from headwater.event import Position, TableSchema
@@ -25,6 +25,7 @@ from headwater.source.sqlite.place import Place
 from headwater.source.sqlite.types import table_schema
 
 LogPosition = Callable[[], str | None]
+Row = Mapping[str, Any]
 
 
 class SqliteRows:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow.compute as pc
 
-from headwater.app.proof.encoding import Row
 from headwater.contract import LogReader
 from headwater.errors import TransientError
 from headwater.event import EventBatch, Position, TableId
@@ -17,6 +17,7 @@ from headwater.source.postgres.place import Place
 from headwater.source.postgres.tables.rows import Moment, MomentRows, nothing_waits, open_rows
 
 LogPosition = Callable[[], str | None]
+Row = Mapping[str, Any]
 
 
 class PostgresRows:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +12,18 @@ from headwater.app.config import Config, load_config
 from headwater.app.database import sqlite_path
 from headwater.app.inspect import writer_of
 from headwater.app.options import source_options
+from headwater.app.proof.mend import Mender
+from headwater.app.proof.narrow import MAX_KEYS
 from headwater.app.proof.result import as_result
 from headwater.app.proof.verifier import Bounds, Progress, Proof, SourceRows, Verifier
+from headwater.app.proven import keep
 from headwater.app.registry import open_log
 from headwater.app.source_tables import source_tables
 from headwater.app.spark_loop import session_factory
 from headwater.app.tables import choose_tables
 from headwater.errors import ConfigError, TransientError
 from headwater.event import TableId, TableSchema
-from headwater.log import SqliteLog
+from headwater.log import Compared, SqliteLog
 from headwater.observe import SystemClock
 
 if TYPE_CHECKING:
@@ -32,8 +36,18 @@ _ATTEMPTS = 4
 OpenRows = Callable[[], AbstractContextManager[SourceRows]]
 
 
-def prove(file: Path, patterns: tuple[str, ...], *, timeout_s: float) -> dict[str, Any]:
-    """Compare the tables of a configuration; plain values."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """What `headwater verify` is asked for."""
+
+    tables: tuple[str, ...] = ("*",)
+    timeout_s: float = 60.0
+    max_keys: int = MAX_KEYS
+    repair: bool = False
+
+
+def prove(file: Path, asked: Asked, progress: Progress = lambda _step: None) -> dict[str, Any]:
+    """Compare the tables of a configuration, and mend them if that is asked; plain values."""
     config = load_config(file)
     settings = config.spark
     if settings is None:
@@ -43,13 +57,21 @@ def prove(file: Path, patterns: tuple[str, ...], *, timeout_s: float) -> dict[st
             where=str(file),
         )
     known = source_tables(config)
-    tables = choose_tables(patterns, config.source.exclude, known, "--tables")
+    tables = choose_tables(asked.tables, config.source.exclude, known, "--tables")
     log = open_log(config.log.path)
     log.info()  # a missing log is said before Spark is started
     running = writer_of(config.log.path) is not None
-    patience_s = timeout_s if running else min(timeout_s, _IDLE_TIMEOUT_S)
+    patience_s = asked.timeout_s if running else min(asked.timeout_s, _IDLE_TIMEOUT_S)
+    bounds = Bounds(patience_s, asked.max_keys)
     with session_factory(settings)() as session:
-        return as_result(prove_with(session, config, log, tables, Bounds(patience_s)))
+        proof = prove_with(session, config, log, tables, bounds, progress)
+        found = as_result(proof)
+        if proof.equal or not asked.repair:
+            return found
+        mender = Mender(file, config, log, SystemClock(), asked.timeout_s)
+        repaired = mender.mend(proof, session, applied_to(session, config, log))
+        proof = prove_with(session, config, log, tables, bounds, progress)
+        return as_result(proof) | {"found": found, "repaired": repaired}
 
 
 def prove_with(
@@ -60,8 +82,8 @@ def prove_with(
     bounds: Bounds,
     progress: Progress = lambda _step: None,
 ) -> Proof:
-    """The proof through a session that is open."""
-    from headwater.app.spark_rows import SparkTables
+    """The proof through a session that is open; what it finds is kept."""
+    from headwater.app.proof.spark_side import SparkTables
 
     reader = log.reader()
     try:
@@ -81,9 +103,33 @@ def prove_with(
                 hint="keep a mirror beside them: spark.modes.mirror",
             )
         chosen = [newest[table] for table in shown if table in newest]
-        return verified(verifier, chosen, source_rows(config, log), progress)
+        proof = verified(verifier, chosen, source_rows(config, log), progress)
+        _keep(log, config, proof)
+        return proof
     finally:
         reader.close()
+
+
+def _keep(log: SqliteLog, config: Config, proof: Proof) -> None:
+    if config.spark is not None:
+        found = [
+            Compared(each.table, each.equal, each.compared.source.rows, each.compared.source.hash)
+            for each in proof.tables
+        ]
+        keep(log, config.spark, proof.sequence, found)
+
+
+def applied_to(session: Session, config: Config, log: SqliteLog) -> Callable[[str], int]:
+    """How far each table has come, whenever one asks."""
+    with closing(log.reader()) as reader:
+        schemas = {str(schema.table): schema for _, schema in reader.schemas()}
+        tables = applied_tables(session, config, reader.log_id)
+
+    def sequence(table: str) -> int:
+        found = tables.read(schemas[table])
+        return 0 if found is None else found.sequence
+
+    return sequence
 
 
 def applied_tables(session: Session, config: Config, log_id: str) -> AppliedTables:

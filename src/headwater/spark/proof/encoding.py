@@ -38,9 +38,9 @@ def text(value: SparkColumn, logical: LogicalType) -> SparkColumn:
     """A value's text by its type at the source; the table may hold it in a wider one."""
     match logical.kind:
         case Kind.FLOAT64:
-            return f.format_string("%a", value.cast("double"))
+            return _hexadecimal(value.cast("double"))
         case Kind.FLOAT32:
-            return f.format_string("%a", value.cast("float").cast("double"))
+            return _hexadecimal(value.cast("float").cast("double"))
         case Kind.BINARY:
             return f.hex(value)
         case Kind.TIMESTAMP:
@@ -51,6 +51,11 @@ def text(value: SparkColumn, logical: LogicalType) -> SparkColumn:
             return _array(value, logical.element)
         case _:
             return value.cast("string")
+
+
+def _hexadecimal(value: SparkColumn) -> SparkColumn:
+    """Formatting makes a word of NULL."""
+    return f.when(value.isNotNull(), f.format_string("%a", value))
 
 
 def _array(value: SparkColumn, element: LogicalType) -> SparkColumn:
