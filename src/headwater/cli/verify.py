@@ -105,6 +105,9 @@ def show_proof(out: Report, proof: dict[str, Any]) -> None:
         ):
             for key in each[kind]:
                 out.mark("error", f"{each['table']}: the target {verb} {_key_text(key)}")
+        last = each.get("last_equal")
+        if last is not None and not each["equal"]:
+            out.say(f"  {each['table']} was last proven equal {_moment(last)}")
         hidden = each["differing"] - sum(len(each[k]) for k in ("missing", "extra", "different"))
         if hidden > 0:
             out.say(f"  … and {hidden:,} more keys of {each['table']}")
@@ -121,6 +124,14 @@ def _show_repair(out: Report, repaired: list[dict[str, Any]]) -> None:
             f"{each['table']}: {keys:,} keys asked for again; {each['read']:,} rows read,"
             f" {each['absent']:,} keys without a row removed",
         )
+
+
+def _moment(last: dict[str, Any]) -> str:
+    from headwater.cli.log import moment
+
+    if last["sequence"] is None:
+        return "never"
+    return f"at event {last['sequence']:,}, {moment(last['at_ms'])} UTC"
 
 
 def _key_text(key: Any) -> str:

@@ -16,10 +16,10 @@ from headwater.app.proof.mend import Mender
 from headwater.app.proof.narrow import MAX_KEYS
 from headwater.app.proof.result import as_result
 from headwater.app.proof.verifier import Bounds, Progress, Proof, SourceRows, Verifier
-from headwater.app.proven import keep
+from headwater.app.proven import keep, kept
 from headwater.app.registry import open_log
 from headwater.app.source_tables import source_tables
-from headwater.app.spark_loop import session_factory
+from headwater.app.spark_loop import SessionFactory, session_factory
 from headwater.app.tables import choose_tables
 from headwater.errors import ConfigError, TransientError
 from headwater.event import TableId, TableSchema
@@ -46,7 +46,12 @@ class Asked:
     repair: bool = False
 
 
-def prove(file: Path, asked: Asked, progress: Progress = lambda _step: None) -> dict[str, Any]:
+def prove(
+    file: Path,
+    asked: Asked,
+    progress: Progress = lambda _step: None,
+    open_session: SessionFactory | None = None,
+) -> dict[str, Any]:
     """Compare the tables of a configuration, and mend them if that is asked; plain values."""
     config = load_config(file)
     settings = config.spark
@@ -63,15 +68,28 @@ def prove(file: Path, asked: Asked, progress: Progress = lambda _step: None) -> 
     running = writer_of(config.log.path) is not None
     patience_s = asked.timeout_s if running else min(asked.timeout_s, _IDLE_TIMEOUT_S)
     bounds = Bounds(patience_s, asked.max_keys)
-    with session_factory(settings)() as session:
+    with (open_session or session_factory(settings))() as session:
         proof = prove_with(session, config, log, tables, bounds, progress)
-        found = as_result(proof)
+        found = _result(config, proof)
         if proof.equal or not asked.repair:
             return found
         mender = Mender(file, config, log, SystemClock(), asked.timeout_s)
         repaired = mender.mend(proof, session, applied_to(session, config, log))
         proof = prove_with(session, config, log, tables, bounds, progress)
-        return as_result(proof) | {"found": found, "repaired": repaired}
+        return _result(config, proof) | {"found": found, "repaired": repaired}
+
+
+def _result(config: Config, proof: Proof) -> dict[str, Any]:
+    """The proof as plain values, with the last time that each table was proven equal."""
+    result = as_result(proof)
+    known = {each["table"]: each for each in kept(config)}
+    for table in result["tables"]:
+        last = known[table["table"]]
+        table["last_equal"] = {
+            "sequence": last["equal_sequence"],
+            "at_ms": last["equal_at_ms"],
+        }
+    return result
 
 
 def prove_with(
