@@ -127,7 +127,13 @@ def test_forged_rows_are_found_and_mended_when_nobody_captures(shop: Proven) -> 
 
 
 @pytest.fixture
-def server(spark: SparkSession, postgres_database: PostgresDatabase, tmp_path: Path) -> Proven:
+def server(
+    spark: SparkSession,
+    postgres_database: PostgresDatabase,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Proven:
+    monkeypatch.setenv("DATABASE_URL", postgres_database.dsn())
     postgres_database.sql(
         "CREATE TABLE items (id bigint, kind text, at timestamptz, price numeric(12,3), ratio real,"
         " doc jsonb, tags text[], raw bytea, PRIMARY KEY (id, kind));"
@@ -143,7 +149,7 @@ def server(spark: SparkSession, postgres_database: PostgresDatabase, tmp_path: P
     file = tmp_path / "shop.yaml"
     file.write_text(
         "version: 1\nname: shop\n"
-        f"source: {{url: '{postgres_database.dsn()}', tables: [items, days]}}\n"
+        "source: {url: '${DATABASE_URL}', tables: [items, days]}\n"
         "log: {path: shop.hwlog}\nserver: {enabled: false}\n"
         "spark: {target: lake, trigger: 1s}\n"
     )

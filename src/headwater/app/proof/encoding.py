@@ -26,9 +26,12 @@ HASH_BYTES = 16
 _ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
 
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
 def canonical(values: Row) -> str:
     """Sorted, compact JSON: how keys are named."""
-    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return _CANONICAL.encode(values)
 
 
 class Encoder:
@@ -66,7 +69,8 @@ def _hash(row: Row, columns: _Prepared) -> bytes:
     for name, label, text in columns:
         value = row.get(name)
         if value is not None:
-            parts.append(label + _counted(text(value)))
+            said = text(value)
+            parts.append(f"{label}{len(said)}:{said}")
     # A lone surrogate, which JSON allows, has no UTF-8; its row still has a hash.
     return sha256("".join(parts).encode("utf-8", "surrogatepass")).digest()[:HASH_BYTES]
 
@@ -87,7 +91,9 @@ def text_of(logical: LogicalType) -> Text:
 
 
 def _plain(value: Any) -> str:
-    return value if isinstance(value, str) else json_text(value)
+    if type(value) is str:
+        return value
+    return str(value) if type(value) is int else json_text(value)
 
 
 def _array(element: Text) -> Text:

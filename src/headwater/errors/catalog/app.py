@@ -128,7 +128,7 @@ ENTRIES = section(
     (
         "verify-no-space",
         "The hashes of a table's rows do not fit on the disk.",
-        "Set TMPDIR to a disk with about 80 bytes for each row of the largest table.",
+        "Set TMPDIR to a disk with 32 bytes and the key for each row of the tables.",
     ),
     (
         "verify-repair-no-key",

@@ -103,9 +103,9 @@ def _stored(value: Any, kind: Kind) -> Any:
         raise ConfigError("backfill-key", "a key is made of plain values", where=str(value)[:80])
     if kind is Kind.BINARY and isinstance(value, str):
         return b64decode(value)
-    if kind is Kind.FLOAT64 and value in _WORDS:
-        return float(value)
-    return value
+    if value in _WORDS and kind is Kind.DYNAMIC:  # a number, or a text that looks like it
+        raise ConfigError("backfill-key", "the key could be one of two", where=value)
+    return float(value) if value in _WORDS and kind is Kind.FLOAT64 else value
 
 
 def reread_batch(
