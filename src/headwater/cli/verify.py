@@ -107,7 +107,7 @@ def show_proof(out: Report, proof: dict[str, Any]) -> None:
                 out.mark("error", f"{each['table']}: the target {verb} {_key_text(key)}")
         last = each.get("last_equal")
         if last is not None and not each["equal"]:
-            out.say(f"  {each['table']} was last proven equal {_moment(last)}")
+            out.say(f"  {each['table']} was {_last(last)}")
         hidden = each["differing"] - sum(len(each[k]) for k in ("missing", "extra", "different"))
         if hidden > 0:
             out.say(f"  … and {hidden:,} more keys of {each['table']}")
@@ -126,12 +126,12 @@ def _show_repair(out: Report, repaired: list[dict[str, Any]]) -> None:
         )
 
 
-def _moment(last: dict[str, Any]) -> str:
+def _last(last: dict[str, Any]) -> str:
     from headwater.cli.log import moment
 
     if last["sequence"] is None:
-        return "never"
-    return f"at event {last['sequence']:,}, {moment(last['at_ms'])} UTC"
+        return "never proven equal"
+    return f"last proven equal at event {last['sequence']:,}, {moment(last['at_ms'])} UTC"
 
 
 def _key_text(key: Any) -> str:
