@@ -3,7 +3,7 @@
 - query.py: the running stream, from `source` into `apply`.
 - apply: a micro-batch to all its tables. mode: what is kept of a table, one file per mode.
 - keep: files written together and old ones removed, between batches.
-- proof: tables read back as canonical rows, with the position that they stand at.
+- proof: tables as ranges of hashes or canonical rows, with the position that they stand at.
 - functions: what can be done with frames of events, one by one.
 - table: a table of the lake by format, its columns and its statements; target.py is their contract.
 - change: what the events of a micro-batch mean for the rows of a table.

@@ -18,8 +18,10 @@ from headwater.event import Column, Kind, LogicalType, TableSchema
 from headwater.spark.proof.encoding import row_hash
 from headwater.spark.proof.rows import read_value
 from headwater.spark.sql import quoted
+from headwater.spark.table.layout import PREFIX
 
-_PLACE, _HASH = "__place", "__hash"
+# No column of a source begins so.
+_PLACE, _HASH = f"{PREFIX}place", f"{PREFIX}hash"
 _TIMES = (Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
 _WORD_DIGITS = 8
 _WORDS = 4
@@ -37,7 +39,6 @@ class HashedRows:
         columns = [_as_kept(frame, column) for column in schema.columns]
         by_name = {column.name: column for column in columns}
         self._key = [by_name[name] for name in schema.primary_key]
-        # Names of the source's columns and of ours cannot meet: these are made from them at once.
         rows = frame.select(
             *(f.col(quoted(column.name)) for column in self._key),
             row_hash(self._key or columns).alias(_PLACE),
