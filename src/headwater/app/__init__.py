@@ -4,7 +4,8 @@
   parts exist; options.py: what a configuration tells its source.
 - pipeline.py: a configuration as running parts, one drain.
 - api.py, capturing.py, consuming.py: the Python API.
-- inspect.py, doctor.py, verify.py, tail.py, logs.py, starter.py: what the commands ask.
+- inspect.py, doctor/, tail.py, logs.py, starter.py: what the commands ask. proof/: tables compared
+  with their source; proven.py: when they were last equal.
 - database.py for SQLite files, postgres/ for servers: looking into what belongs to others.
 - demo/: a shop, a writer, and the proof. spark.py: the embedded log for the Spark room.
 

@@ -16,6 +16,7 @@ from headwater.app.options import source_options
 from headwater.app.registry import open_log, open_source
 from headwater.contract import Owed, OwedState, Verb, Wish
 from headwater.errors import ConfigError, HeadwaterError, StateError, TransientError
+from headwater.log import SqliteLog
 
 _POLL_S = 0.1
 # Longer than one look of the loop, shorter than anybody's patience.
@@ -28,7 +29,7 @@ def ask(file: Path, wish: Wish) -> dict[str, Any]:
     `state` is `taken`, or `waiting` where no capture runs or it is not ready yet.
     """
     config = load_config(file)
-    _check(config)
+    check(config, wish)
     with closing(open_log(config.log.path).commands()) as commands:
         number = commands.ask(wish)
         until = time.monotonic() + _ANSWER_S
@@ -40,6 +41,15 @@ def ask(file: Path, wish: Wish) -> dict[str, Any]:
     if answer.error is not None:
         raise _error(answer.error)
     return {"command": number, "state": "taken", "capturing": True}
+
+
+def answer_to(log: SqliteLog, number: int) -> bool:
+    """Whether a command was taken; False while nobody has. One that was refused is raised."""
+    with closing(log.commands()) as commands:
+        answer = commands.answered(number)
+    if answer is not None and answer.error is not None:
+        raise _error(answer.error)
+    return answer is not None
 
 
 def status(file: Path) -> dict[str, Any]:
@@ -78,10 +88,10 @@ def following(file: Path, number: int) -> Iterator[list[dict[str, Any]]]:
             time.sleep(_POLL_S)
 
 
-def _check(config: Config) -> None:
+def check(config: Config, wish: Wish) -> None:
     """Say at once what a running capture could only answer."""
-    source = open_source(config.source.url, source_options(config))
-    if not source.capabilities.backfill:
+    can = open_source(config.source.url, source_options(config)).capabilities
+    if not (can.backfill if wish.keys is None else can.reread):
         kind = config.source.url.scheme
         raise ConfigError("backfill-unsupported", f"{kind} cannot read rows beside its stream")
 

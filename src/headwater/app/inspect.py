@@ -11,6 +11,7 @@ from typing import Any
 
 from headwater.app.config import Config, ServerSettings, load_config
 from headwater.app.logs import log_info
+from headwater.app.proven import kept
 from headwater.app.spark_loop import CONSUMER as SPARK
 from headwater.app.spark_places import parked_table
 
@@ -33,6 +34,7 @@ def inspect(file: Path) -> dict[str, Any]:
         "source": str(config.source.url),
         "writer": writer or "not running",
         "log": log,
+        "proofs": kept(config),
         "live": live,
     }
 

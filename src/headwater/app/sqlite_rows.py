@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pyarrow.compute as pc
 
 from headwater.app.database import opened
-from headwater.app.digest import Row
 from headwater.contract import LogReader
 from headwater.errors import ConfigError
 from headwater.event import Position, TableSchema
@@ -25,10 +25,11 @@ from headwater.source.sqlite.place import Place
 from headwater.source.sqlite.types import table_schema
 
 LogPosition = Callable[[], str | None]
+Row = Mapping[str, Any]
 
 
 class SqliteRows:
-    """Implements verify.SourceRows within one read transaction."""
+    """Implements verifier.SourceRows within one read transaction."""
 
     def __init__(self, db: sqlite3.Connection, where: str, log_position: LogPosition) -> None:
         self._db = db
@@ -57,6 +58,13 @@ class SqliteRows:
             f"SELECT CAST({image} AS BLOB) FROM main.{quote(table)} AS held"
         ):
             yield json.loads(text)
+
+    def estimate(self, table: str) -> int | None:
+        """Counted: SQLite does that without looking into rows."""
+        if table not in self.schemas:
+            return None
+        (count,) = self._db.execute(f"SELECT count(*) FROM main.{quote(table)}").fetchone()
+        return int(count)
 
     def sequence(self, reader: LogReader, after: int) -> int | None:
         """The event before the first one of a later change; the head if there is none.

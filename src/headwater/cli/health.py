@@ -89,6 +89,24 @@ def _show(out: Report, facts: dict[str, Any]) -> None:
         ]
         out.say(grid(("CONSUMER", "ACKED", "LAG", "UPDATED (UTC)"), cursors, (1, 2)))
     _show_tables(out, (facts["live"] or {}).get("tables") or {})
+    _show_proofs(out, facts["proofs"])
+
+
+def _show_proofs(out: Report, proofs: list[dict[str, Any]]) -> None:
+    """When each table was last proven equal to its source."""
+    from headwater.cli.log import moment
+
+    if not proofs:
+        return
+    rows = []
+    for each in proofs:
+        never = each["equal_sequence"] is None
+        equal = "never" if never else f"{each['equal_sequence']:,}"
+        when = "" if never else moment(each["equal_at_ms"])
+        differed = f"differed at {each['sequence']:,}, {moment(each['at_ms'])}"
+        rows.append((each["table"], equal, when, "" if each["equal"] else differed))
+    out.say()
+    out.say(grid(("TABLE", "LAST PROVEN EQUAL AT", "TIME (UTC)", ""), rows, (1,)))
 
 
 def _show_tables(out: Report, tables: dict[str, Any]) -> None:

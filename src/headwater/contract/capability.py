@@ -7,7 +7,11 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SourceCapabilities:
-    """What a source captures. Conformance suites exercise what is declared, and only that."""
+    """What a source captures. Conformance suites exercise what is declared, and only that.
+
+    `backfill` reads existing rows beside the stream; `reread` those of chosen keys, and says of
+    which keys there is no row.
+    """
 
     snapshot: bool
     resumable_snapshot: bool
@@ -17,6 +21,7 @@ class SourceCapabilities:
     context: bool
     exact_transactions: bool
     backfill: bool = False
+    reread: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

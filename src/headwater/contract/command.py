@@ -22,13 +22,16 @@ class Verb(Enum):
 class Wish:
     """What is asked: `start` reads `table`, or its rows that fulfil `where`, once more.
 
-    `stop` without a table means all. `rows_per_s` limits the reading; 0 lifts every limit.
+    With `keys`, each a JSON object, it reads the rows of these keys, and says of each that has no
+    row that there is none. `stop` without a table means all. `rows_per_s` limits the reading; 0
+    lifts every limit.
     """
 
     verb: Verb
     table: str | None = None
     where: str | None = None
     rows_per_s: int | None = None
+    keys: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

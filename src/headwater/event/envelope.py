@@ -23,7 +23,10 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """Which chunk of which snapshot a `read` event belongs to."""
+    """Which chunk of which snapshot a `read` event belongs to.
+
+    On a `delete` event: the key was looked for there, and had no row.
+    """
 
     snapshot_id: str
     chunk_index: int

@@ -3,8 +3,8 @@
 - `SqliteLog` (file.py) is the door: `writer`, `reader`, `cursor`, `commands`, `info`, `check`,
   `retain`.
 - layout.py (tables), connection.py (pragmas, error translation), payload.py (bytes and checksum),
-  lease.py (one writer), writer.py, reader.py, cursor.py, commands.py, retention.py, check.py,
-  salvage.py, carry.py (places carried to another file).
+  lease.py (one writer), writer.py, reader.py, cursor.py, commands.py, proofs.py, retention.py,
+  check.py, salvage.py, carry.py (places carried to another file).
 
 Holds: INV-1 (cursor.py), INV-5 and INV-6 and INV-7 (writer.py), INV-8 (writer.py, reader.py).
 May import: contract, event, errors, failpoint.
@@ -13,13 +13,16 @@ May import: contract, event, errors, failpoint.
 from headwater.log.check import Damage
 from headwater.log.cursor import CursorInfo
 from headwater.log.file import Hole, LogInfo, SqliteLog
+from headwater.log.proofs import Compared, ProofInfo
 from headwater.log.retention import RetentionPolicy, RetentionReport
 
 __all__ = [
+    "Compared",
     "CursorInfo",
     "Damage",
     "Hole",
     "LogInfo",
+    "ProofInfo",
     "RetentionPolicy",
     "RetentionReport",
     "SqliteLog",

@@ -96,7 +96,9 @@ class SqliteCommands:
 
 
 def _wish(given: Mapping[str, Any]) -> Wish:
-    return Wish(**{**given, "verb": Verb(given["verb"])})
+    keys = given.get("keys")
+    said = {"verb": Verb(given["verb"]), "keys": None if keys is None else tuple(keys)}
+    return Wish(**{**given, **said})
 
 
 def _owed(given: Mapping[str, Any]) -> Owed:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from headwater.log.check import Damage, damages
 from headwater.log.commands import SqliteCommands
 from headwater.log.connection import connect, create, transaction, translated
 from headwater.log.cursor import CursorInfo, SqliteCursor
+from headwater.log.proofs import Compared, ProofInfo, note, noted
 from headwater.log.reader import SqliteLogReader
 from headwater.log.retention import RetentionPolicy, RetentionReport, retain
 from headwater.log.salvage import close_holes, salvage
@@ -121,6 +123,14 @@ class SqliteLog:
             cursors=cursors,
             holes=holes,
         )
+
+    def note_proofs(self, target: str, sequence: int, found: Sequence[Compared]) -> None:
+        """Keep what a comparison at an event has found of a target's tables."""
+        note(self.path, target, sequence, found)
+
+    def proofs(self, target: str) -> tuple[ProofInfo, ...]:
+        """When a target's tables were last compared, and last equal."""
+        return noted(self.path, target)
 
     def check(self) -> tuple[Damage, ...]:
         """Read everything and report every damaged range; empty means sound."""

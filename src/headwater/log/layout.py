@@ -93,4 +93,17 @@ ADDED = (
         done INTEGER NOT NULL,
         PRIMARY KEY (name, first_seq)
     ) WITHOUT ROWID""",
+    # A target table, by a name for the target: how it was found last, and when it was last equal.
+    """CREATE TABLE IF NOT EXISTS proof (
+        target TEXT NOT NULL,
+        name TEXT NOT NULL,
+        equal INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        at_ms INTEGER NOT NULL,
+        equal_seq INTEGER,
+        equal_at_ms INTEGER,
+        rows INTEGER,
+        hash TEXT,
+        PRIMARY KEY (target, name)
+    ) WITHOUT ROWID""",
 )

@@ -40,6 +40,7 @@ class Lease:
     def release(self) -> None:
         """Give the lock up. The file stays: removing it would race with the next owner."""
         if self._descriptor is not None:
+            os.ftruncate(self._descriptor, 0)  # this process may live on, but writes no more
             os.close(self._descriptor)
             self._descriptor = None
 

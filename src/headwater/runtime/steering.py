@@ -16,6 +16,7 @@ from headwater.contract import (
     Source,
     SourceBatch,
     Verb,
+    Wish,
 )
 from headwater.errors import ConfigError, StateError
 from headwater.runtime.meter import Meter
@@ -55,7 +56,7 @@ class Steering:
 
     def _given(self, command: Command, keep: Callable[[SourceBatch], None]) -> bool:
         try:
-            batch = self._backfills().take(command)
+            batch = self._able(command.wish).take(command)
         except (ConfigError, StateError) as refusal:
             self._commands.answer(command.id, Answer(refusal.as_dict()))
             return True
@@ -67,8 +68,10 @@ class Steering:
         self._commands.answer(command.id, Answer())
         return True
 
-    def _backfills(self) -> Backfills:
-        if self._source.capabilities.backfill and isinstance(self._source, Backfills):
+    def _able(self, wish: Wish) -> Backfills:
+        can = self._source.capabilities
+        able = can.backfill if wish.keys is None else can.reread
+        if able and isinstance(self._source, Backfills):
             return self._source
         name = self._source.identity.name
         raise ConfigError("backfill-unsupported", f"{name} cannot read rows beside its stream")

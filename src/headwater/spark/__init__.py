@@ -5,7 +5,7 @@
 - keep: files written together and old ones removed, between batches.
 - state: which versions of the tables belong together, and the tables as of a sequence number.
 - checkpoint: the files of Spark's checkpoint, read and made anew.
-- proof: tables read back as canonical rows, with the position that they stand at.
+- proof: tables as ranges of hashes or canonical rows, with the position that they stand at.
 - functions: what can be done with frames of events, one by one.
 - table: a table of the lake by format, its columns and its statements; target.py is their contract.
 - change: what the events of a micro-batch mean for the rows of a table.

@@ -13,16 +13,17 @@ from typing import Any
 import pytest
 
 from headwater.app.config import parse_config
-from headwater.app.digest import Row
 from headwater.app.pipeline import Pipeline
-from headwater.app.proof import source_rows, verified
+from headwater.app.proof.encoding import Row
+from headwater.app.proof.prove import source_rows, verified
+from headwater.app.proof.verifier import Bounds, Proof, TargetTable, Verifier
 from headwater.app.source_tables import source_tables
-from headwater.app.verify import Proof, TableRows, Verifier
 from headwater.contract import LogReader
 from headwater.errors import TransientError
 from headwater.event import Delete, Replace, TableSchema, Truncate, row_write
 from headwater.observe import SystemClock
 from tests.fix_postgres import PostgresDatabase
+from tests.held import held
 
 TABLES = ("public.accounts", "sales.orders")
 ODD = """
@@ -62,8 +63,8 @@ class Replayed:
                     case other:
                         pytest.fail(f"unexpected {other}")
 
-    def table(self, schema: TableSchema) -> TableRows | None:
-        return TableRows(self._sequence, iter(self.tables.get(str(schema.table), {}).values()))
+    def table(self, schema: TableSchema) -> TargetTable | None:
+        return held(schema, self._sequence, self.tables.get(str(schema.table), {}).values())
 
 
 def pipeline_of(database: PostgresDatabase, directory: Path, tables: str) -> Pipeline:
@@ -99,7 +100,7 @@ def prove(pipeline: Pipeline, behind: int = 0, target: Replayed | None = None) -
         at = target or Replayed(reader, max(head - behind, 0))
         known = {schema.table: schema for _, schema in reader.schemas()}
         chosen = [known[table] for table in source_tables(pipeline.config) if table in known]
-        verifier = Verifier(reader, at, clock=SystemClock(), timeout_s=30)
+        verifier = Verifier(reader, at, clock=SystemClock(), bounds=Bounds(30))
         return verified(verifier, chosen, source_rows(pipeline.config, pipeline.log))
     finally:
         reader.close()
@@ -164,7 +165,7 @@ def test_proof_names_the_row_when_the_target_lost_a_change(pipeline: Pipeline) -
     rows = target.tables["public.accounts"]
     rows["{'id': 3}"] = {**rows["{'id': 3}"], "balance": 1}
     (accounts,) = [each for each in prove(pipeline, 0, target).tables if not each.equal]
-    assert accounts.as_dict()["different"] == [{"id": 3}]
+    assert accounts.differences.different == ('{"id":3}',)
 
 
 def test_proof_holds_when_capture_is_at_rest_and_the_server_wrote_log_of_its_own(
@@ -182,7 +183,7 @@ def test_proof_waits_in_vain_when_a_change_is_not_captured_yet(
     pipeline.run(once=True)
     postgres_database.sql("UPDATE accounts SET balance = 7 WHERE id = 1")
     reader = pipeline.log.reader()
-    verifier = Verifier(reader, Replayed(reader, 20), clock=SystemClock(), timeout_s=0.3)
+    verifier = Verifier(reader, Replayed(reader, 20), clock=SystemClock(), bounds=Bounds(0.3))
     schemas = [schema for _, schema in reader.schemas()]
     with pytest.raises(TransientError) as caught:
         verified(verifier, schemas, source_rows(pipeline.config, pipeline.log))

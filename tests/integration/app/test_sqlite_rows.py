@@ -13,14 +13,15 @@ import pytest
 from headwater.app.config import parse_config
 from headwater.app.demo.shop import TABLES, create_shop
 from headwater.app.demo.writer import write
-from headwater.app.digest import Row
 from headwater.app.pipeline import Pipeline
+from headwater.app.proof.encoding import Row
+from headwater.app.proof.verifier import Bounds, Proof, TargetTable, Verifier
 from headwater.app.sqlite_rows import sqlite_rows
-from headwater.app.verify import Proof, TableRows, Verifier
 from headwater.contract import LogReader
 from headwater.event import Delete, Replace, TableSchema, Truncate, row_write
 from headwater.log import SqliteLog
 from headwater.observe import SystemClock
+from tests.held import held
 
 
 class Replayed:
@@ -45,8 +46,8 @@ class Replayed:
                     case other:
                         pytest.fail(f"unexpected {other}")
 
-    def table(self, schema: TableSchema) -> TableRows | None:
-        return TableRows(self._sequence, iter(self.tables[schema.table.name].values()))
+    def table(self, schema: TableSchema) -> TargetTable | None:
+        return held(schema, self._sequence, self.tables[schema.table.name].values())
 
 
 @pytest.fixture
@@ -60,7 +61,7 @@ def prove(database: Path, log: SqliteLog, target: Replayed) -> Proof:
     reader = log.reader()
     try:
         schemas = {schema.table.name: schema for _, schema in reader.schemas()}
-        verifier = Verifier(reader, target, clock=SystemClock(), timeout_s=30)
+        verifier = Verifier(reader, target, clock=SystemClock(), bounds=Bounds(30))
         return verifier.verify(
             [schemas[name] for name in TABLES],
             lambda: sqlite_rows(database, lambda: log.info().position),
@@ -122,7 +123,7 @@ def test_proof_names_the_row_when_the_target_lost_a_change(
         "order_items": True,
     }
     (orders,) = [table for table in proof.tables if table.table == "orders"]
-    assert orders.as_dict()["different"] == [{"id": row["id"]}]
+    assert orders.differences.different == (f'{{"id":{row["id"]}}}',)
 
 
 def test_rows_have_capture_s_form_when_values_are_strange(tmp_path: Path) -> None:

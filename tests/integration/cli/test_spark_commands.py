@@ -50,10 +50,23 @@ def test_verify_names_the_rows_when_the_target_was_forged(cli: Cli) -> None:
     _forge(cli.directory / "shop.db")
     forged = cli("verify", "shop.yaml", timeout_s=PATIENCE_S)
     assert forged.code == 1
-    verdicts = [line for line in forged.out.splitlines() if "equal" in line or "DIFFERS" in line]
+    lines = [line.strip() for line in forged.out.splitlines()]
+    verdicts = [line for line in lines if line.startswith(("equal", "DIFFERS"))]
+    assert "orders was never proven equal" in lines
     assert ["DIFFERS" in line for line in verdicts if "orders" in line] == [True]
     assert all("equal" in line for line in verdicts if "customers" in line), forged.out
     assert "differs in id=1" in forged.out
+    never = cli("status", "shop.yaml")
+    assert ["orders", "never", "differed", "at"] in [
+        line.split()[:4] for line in never.out.splitlines()
+    ]
+    mended = cli("verify", "shop.yaml", "--repair", "--json", timeout_s=PATIENCE_S).json()
+    assert mended["ok"], mended
+    (repaired,) = mended["result"]["repaired"]
+    assert (repaired["table"], repaired["read"], repaired["absent"]) == ("orders", 1, 0)
+    proven = cli("status", "shop.yaml", "--json").json()["result"]["proofs"]
+    assert {each["equal_sequence"] for each in proven} == {mended["result"]["sequence"]}
+    assert "LAST PROVEN EQUAL AT" in cli("status", "shop.yaml").out
 
 
 def test_verify_names_the_key_when_a_row_of_a_postgres_mirror_was_forged(

@@ -4,21 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from headwater.app.digest import BagDigest, KeyedDigest, row_hash
-from headwater.app.verify import Proof, TableRows, Verifier
+from headwater.app.proof.encoding import Encoder
+from headwater.app.proof.result import table_result
+from headwater.app.proof.roll import Moves
+from headwater.app.proof.verifier import Bounds, Progress, Proof, Step, TargetTable, Verifier
 from headwater.contract import LogReader
 from headwater.errors import DataError, TransientError
-from headwater.event import Event, EventBatch, Operation, Origin, TableId, TableSchema
+from headwater.event import (
+    Column,
+    Event,
+    EventBatch,
+    Kind,
+    LogicalType,
+    Operation,
+    Origin,
+    TableId,
+    TableSchema,
+)
 from headwater.log import SqliteLog
 from headwater.testing.builders import IDENTITY, ITEMS, TS_MS, source_batch
 from headwater.testing.clock import FakeClock
+from tests.held import held
 
-NOTES = TableSchema(TableId(None, "notes"), (), ())
+NOTES = TableSchema(
+    TableId(None, "notes"), (Column("text", LogicalType(Kind.STRING), nullable=True),), ()
+)
 
 
 def event(op: Operation, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Event:
@@ -41,9 +57,9 @@ class Target:
         self._sequence = sequence
         self._tables = tables
 
-    def table(self, schema: TableSchema) -> TableRows | None:
+    def table(self, schema: TableSchema) -> TargetTable | None:
         rows = self._tables.get(schema.table.name)
-        return None if rows is None else TableRows(self._sequence, iter(rows))
+        return None if rows is None else held(schema, self._sequence, rows)
 
 
 class SourceAt:
@@ -56,13 +72,20 @@ class SourceAt:
     def rows(self, table: str) -> Iterator[dict[str, Any]]:
         return iter(self._tables[table])
 
+    def estimate(self, table: str) -> int | None:
+        return len(self._tables[table])
+
     def sequence(self, reader: LogReader, after: int) -> int | None:
         assert after <= reader.bounds().head
         return self._sequence
 
 
 def verify(
-    log: SqliteLog, target: Target, source: SourceAt, schemas: tuple[TableSchema, ...] = (ITEMS,)
+    log: SqliteLog,
+    target: Target,
+    source: SourceAt,
+    schemas: tuple[TableSchema, ...] = (ITEMS,),
+    progress: Progress = lambda _step: None,
 ) -> Proof:
     @contextmanager
     def opened() -> Iterator[SourceAt]:
@@ -70,7 +93,8 @@ def verify(
 
     reader = log.reader()
     try:
-        return Verifier(reader, target, clock=FakeClock(), timeout_s=1).verify(schemas, opened)
+        verifier = Verifier(reader, target, clock=FakeClock(), bounds=Bounds(timeout_s=1))
+        return verifier.verify(schemas, opened, progress)
     finally:
         reader.close()
 
@@ -116,7 +140,7 @@ def test_verify_is_equal_when_the_target_stands_anywhere_behind(
     assert proof.equal
     assert proof.sequence == moment
     assert proof.tables[0].rolled_forward == moment - applied
-    assert proof.tables[0].target_count == len(STATES[moment])
+    assert proof.tables[0].compared.target.rows == len(STATES[moment])
 
 
 def test_verify_names_the_keys_when_rows_differ(log: SqliteLog) -> None:
@@ -124,7 +148,7 @@ def test_verify_names_the_keys_when_rows_differ(log: SqliteLog) -> None:
     source = SourceAt(5, {"items": [{"id": 3, "name": "b"}, {"id": 4, "name": "y"}]})
     proof = verify(log, target, source)
     assert not proof.equal
-    shown = proof.tables[0].as_dict()
+    shown = table_result(proof.tables[0])
     assert shown["missing"] == [{"id": 4}]
     assert shown["extra"] == [{"id": 9}]
     assert shown["different"] == [{"id": 3}]
@@ -151,7 +175,41 @@ def test_verify_counts_equal_rows_when_a_table_has_no_key(log: SqliteLog) -> Non
     assert len(once.tables[0].differences.missing) == 1
 
 
-def test_digest_refuses_when_an_event_has_no_whole_row() -> None:
+def test_verify_counts_rows_that_came_and_went_when_a_table_without_a_key_is_behind(
+    tmp_path: Path,
+) -> None:
+    log = SqliteLog.create(tmp_path / "notes.hwlog")
+    events = [
+        replace(event(op, before, after), table="notes", primary_key=None)
+        for op, before, after in (
+            (Operation.INSERT, None, {"text": "x"}),
+            (Operation.INSERT, None, {"text": "x"}),
+            (Operation.UPDATE, {"text": "x"}, {"text": "y"}),
+            (Operation.DELETE, {"text": "x"}, None),
+        )
+    ]
+    writer = log.writer(IDENTITY)
+    writer.append(source_batch(EventBatch.from_events(events), 4))
+    writer.close()
+    source = SourceAt(4, {"notes": [{"text": "y"}]})
+    behind = verify(log, Target(2, {"notes": [{"text": "x"}] * 2}), source, (NOTES,))
+    assert behind.equal
+    assert behind.tables[0].rolled_forward == 2
+
+
+def test_verify_tells_how_far_it_is_when_asked(log: SqliteLog) -> None:
+    heard: list[Step] = []
+    rows = {"items": STATES[5]}
+    verify(log, Target(5, rows), SourceAt(5, rows), progress=heard.append)
+    assert [(str(step), step.rows_done, step.rows_total) for step in heard] == [
+        ("source items", 0, 1),
+        ("source items", 1, 1),
+        ("target items", 0, 1),
+        ("target items", 1, 1),
+    ]
+
+
+def test_moves_refuse_when_an_event_has_no_whole_row() -> None:
     partial = Event(
         op=Operation.UPDATE,
         source=Origin("s", "1", 0),
@@ -161,33 +219,35 @@ def test_digest_refuses_when_an_event_has_no_whole_row() -> None:
         after={"id": 1},
         unavailable_columns=("name",),
     )
-    for digest in (KeyedDigest(("id",)), BagDigest()):
+    for schema in (ITEMS, NOTES):
         with pytest.raises(DataError) as caught:
-            digest.apply(partial)
+            Moves(Encoder(schema)).apply(partial)
         assert caught.value.code == "verify-undecidable"
 
 
 @pytest.mark.parametrize("op", [Operation.SCHEMA_CHANGE, Operation.MESSAGE])
-def test_digest_stays_when_an_event_is_about_no_row(op: Operation) -> None:
-    for digest in (KeyedDigest(("id",)), BagDigest()):
-        digest.fill([{"id": 1}]).apply(event(op, None, {"prefix": "p", "content": ""}))
-        assert digest.count == 1
+def test_moves_stay_when_an_event_is_about_no_row(op: Operation) -> None:
+    for schema in (ITEMS, NOTES):
+        moves = Moves(Encoder(schema))
+        moves.apply(event(op, None, {"prefix": "p", "content": ""}))
+        assert not moves.over(None).summaries(2)
 
 
-@pytest.mark.parametrize(
-    ("left", "right"),
-    [
-        ({"a": 1}, {"a": 1.0}),
-        ({"a": 1}, {"a": "1"}),
-        ({"a": 1}, {"a": True}),
-        ({"a": "x"}, {"b": "x"}),
-    ],
-)
-def test_row_hash_differs_when_type_or_name_differs(
-    left: dict[str, Any], right: dict[str, Any]
-) -> None:
-    assert row_hash(left) != row_hash(right)
+def test_moves_forget_the_table_when_it_was_truncated() -> None:
+    moves = Moves(Encoder(ITEMS))
+    moves.apply(event(Operation.INSERT, None, {"id": 1, "name": "a"}))
+    moves.apply(event(Operation.TRUNCATE, None, None))
+    moves.apply(event(Operation.INSERT, None, {"id": 2, "name": "b"}))
+    table = held(ITEMS, 0, [{"id": 7, "name": "old"}])
+    assert [entry.key for entry in moves.over(table.rows).entries(list("0123456789abcdef"))] == [
+        '{"id":2}'
+    ]
 
 
-def test_row_hash_is_equal_when_only_order_or_nulls_differ() -> None:
-    assert row_hash({"a": 1, "b": None, "c": "é"}) == row_hash({"c": "é", "a": 1})
+def test_moves_have_a_bound_when_the_target_is_far_behind() -> None:
+    moves = Moves(Encoder(ITEMS), max_moved=2)
+    for number in (1, 2, 2):
+        moves.apply(event(Operation.INSERT, None, {"id": number, "name": "a"}))
+    with pytest.raises(TransientError) as caught:
+        moves.apply(event(Operation.INSERT, None, {"id": 3, "name": "a"}))
+    assert caught.value.code == "verify-behind"

@@ -16,7 +16,13 @@ from headwater.contract import Answer, Command, Owed, OwedState, SourceIdentity,
 from headwater.errors import MachineError, StateError
 from headwater.log import SqliteLog
 
-START = Wish(verb=Verb.START, table="orders", where="id > 7 AND note = 'ü'", rows_per_s=50)
+START = Wish(
+    verb=Verb.START,
+    table="orders",
+    where="id > 7 AND note = 'ü'",
+    rows_per_s=50,
+    keys=('{"id":7}', '{"id":8}'),
+)
 _ASK = """
 import sys
 from headwater.contract import Verb, Wish

@@ -21,7 +21,9 @@ from headwater.app.changes import Change, describe
 from headwater.app.demo.shop import TABLES
 from headwater.app.demo.stage import DemoOptions, Stage, prepare
 from headwater.app.pipeline import Pipeline
-from headwater.app.proof import as_result, prove_with
+from headwater.app.proof.prove import prove_with
+from headwater.app.proof.result import as_result
+from headwater.app.proof.verifier import Bounds
 from headwater.app.spark_loop import CONSUMER, session_factory
 from headwater.app.sqlite_rows import sqlite_rows
 from headwater.errors import MachineError
@@ -95,8 +97,8 @@ def run_demo(options: DemoOptions, watcher: Watcher) -> dict[str, Any]:
             stage.config,
             pipeline.log,
             tuple(TableId(None, name) for name in TABLES),
-            timeout_s=_PROOF_TIMEOUT_S,
-            progress=watcher.proving,
+            Bounds(timeout_s=_PROOF_TIMEOUT_S),
+            progress=lambda step: watcher.proving(str(step)),
         )
         transactions = int(writer.communicate()[0] or 0)
     return {

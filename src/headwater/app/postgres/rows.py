@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import Any
 
 import pyarrow.compute as pc
 
-from headwater.app.digest import Row
 from headwater.contract import LogReader
 from headwater.errors import TransientError
 from headwater.event import EventBatch, Position, TableId
@@ -17,10 +17,11 @@ from headwater.source.postgres.place import Place
 from headwater.source.postgres.tables.rows import Moment, MomentRows, nothing_waits, open_rows
 
 LogPosition = Callable[[], str | None]
+Row = Mapping[str, Any]
 
 
 class PostgresRows:
-    """Implements verify.SourceRows within one read transaction."""
+    """Implements verifier.SourceRows within one read transaction."""
 
     def __init__(
         self, found: MomentRows, config: PostgresSourceConfig, log_position: LogPosition
@@ -32,10 +33,13 @@ class PostgresRows:
 
     def rows(self, table: str) -> Iterator[Row]:
         """Rows through the functions that the snapshot uses, so that every value has one form."""
-        schema, _, name = table.partition(".")
-        for images in self._found.images(TableId(schema, name)):
+        for images in self._found.images(_table_id(table)):
             for text in images.to_pylist():
                 yield json.loads(text)
+
+    def estimate(self, table: str) -> int | None:
+        """What the server believes, since it last counted."""
+        return self._found.estimate(_table_id(table))
 
     def sequence(self, reader: LogReader, after: int) -> int | None:
         """The event before the first one that the moment has not seen; the head if there is none.
@@ -75,6 +79,11 @@ class PostgresRows:
             return False
         self._looked = True
         return nothing_waits(self._config, here.lsn, until)
+
+
+def _table_id(name: str) -> TableId:
+    schema, _, table = name.partition(".")
+    return TableId(schema, table)
 
 
 def _seen(batch: EventBatch, moment: Moment) -> list[tuple[int, bool]]:

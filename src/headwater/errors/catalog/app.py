@@ -121,6 +121,31 @@ ENTRIES = section(
         "Start capture (headwater run FILE) or raise --timeout.",
     ),
     (
+        "verify-behind",
+        "More changes wait for a table than can be compared beside it.",
+        "Let the tables catch up (headwater run FILE --once), then verify again.",
+    ),
+    (
+        "verify-no-space",
+        "The hashes of a table's rows do not fit on the disk.",
+        "Set TMPDIR to a disk with 32 bytes and the key for each row of the tables.",
+    ),
+    (
+        "verify-repair-no-key",
+        "Rows of a table without a key cannot be read again one by one.",
+        "Remove the table from the target and let it be loaded anew, or leave it out: --tables.",
+    ),
+    (
+        "verify-repair-too-many",
+        "More keys differ than a repair reads again.",
+        "Raise --max-keys, or read the table whole: headwater backfill start FILE TABLE.",
+    ),
+    (
+        "verify-repair-waiting",
+        "The rows were asked for again, and the tables do not have them yet.",
+        "See that headwater run FILE works, raise --timeout, then verify again.",
+    ),
+    (
         "verify-unordered",
         "While the source was read, transactions became visible in another order than committed.",
         "Run headwater verify FILE again.",

@@ -101,6 +101,11 @@ ENTRIES = section(
         'Write it as after WHERE: headwater backfill start FILE TABLE --where "id > 100"',
     ),
     (
+        "backfill-key",
+        "What is asked for is no key of the table.",
+        "A key is a JSON object of all key columns with plain values.",
+    ),
+    (
         "backfill-running",
         "The same rows are being read already.",
         "headwater backfill status FILE shows how far they are.",

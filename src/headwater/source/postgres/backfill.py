@@ -16,6 +16,7 @@ import psycopg
 from psycopg import errors
 
 from headwater.contract import Command, Owed, SourceBatch
+from headwater.errors import ConfigError
 from headwater.failpoint import failpoint
 from headwater.source.postgres.commands import carried_out
 from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
@@ -25,6 +26,7 @@ from headwater.source.postgres.session import Session
 from headwater.source.postgres.stream.running import Stream
 from headwater.source.postgres.tables.chunk import Chunk, Unit
 from headwater.source.postgres.tables.condition import bracketed, is_refusal, reason
+from headwater.source.postgres.tables.keys import key_condition
 from headwater.source.postgres.tables.pieces import chunk_batches
 from headwater.source.postgres.tables.throttle import Throttle
 from headwater.source.postgres.tables.watermark import Visibility, WaitingChunk, read_waiting
@@ -102,10 +104,13 @@ class Backfill:
             except psycopg.Error as exc:
                 if isinstance(exc, _ALTERED) and (known or table.where is None):
                     return self._again(stream, owed)
-                if table.where is None or not is_refusal(exc):
+                asked = table.where is not None or table.keys is not None
+                if not asked or not is_refusal(exc):
                     raise
                 # The condition does not fit every row. That is nobody's matter but the asker's.
                 return self._again(stream, owed.with_first(replace(table, failed=reason(exc))))
+            except ConfigError as exc:  # the table's key is another one by now
+                return self._again(stream, owed.with_first(replace(table, failed=exc.message)))
         if stream.handed.unseen_by(Visibility.parse(waiting.seen)):
             self._look_at = time.monotonic() + _LOOK_AGAIN_S
             return False
@@ -167,6 +172,9 @@ class Backfill:
         """
         if table.anew:
             return Chunk(unit, 0, 0)
+        if table.keys is not None:
+            wanted = key_condition(table.keys, unit.captured.schema)
+            return Chunk(unit, 0, None, wanted, table.keys)
         conditions = [] if table.where is None else [bracketed(table.where)]
         seen = table.seen or first_load
         keyed = bool(unit.captured.schema.primary_key)
@@ -191,7 +199,7 @@ class Backfill:
         after = waiting.chunk.after(begun, len(rows))
         keyed = bool(unit.captured.schema.primary_key)
         count = owed.first.rows_done + len(rows)
-        if after is None and keyed and not owed.first.rescan:
+        if after is None and keyed and not owed.first.rescan and begun.keys is None:
             after = replace(begun, rescan=True, rows_done=count)
         elif after is None:
             self._progress.done(unit, owed.first, count)

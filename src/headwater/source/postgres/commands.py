@@ -15,6 +15,7 @@ from headwater.source.postgres.server.publication import read_publication
 from headwater.source.postgres.session import Session
 from headwater.source.postgres.tables.chunk import stored_tables
 from headwater.source.postgres.tables.condition import estimated_rows
+from headwater.source.postgres.tables.keys import key_condition
 
 
 def carried_out(
@@ -46,8 +47,11 @@ def _asked_for(
     facts = _table(session, wish.table or "")
     _check(session, connection, facts)
     owed = () if place.snapshot is None else place.snapshot.pending
-    if any((each.oid, each.where) == (facts.leaves[0], wish.where) for each in owed):
+    asked = (facts.leaves[0], wish.where, wish.keys)
+    if any((each.oid, each.where, each.keys) == asked for each in owed):
         raise StateError("backfill-running", f"the rows of {facts.table} are being read already")
+    if wish.keys is not None:
+        return (_keys(session, connection, facts, command),)
     # A transaction that wrote to the table before it was published is not in the stream.
     after_xid = session.beyond_running()
     return tuple(
@@ -62,6 +66,24 @@ def _asked_for(
             rows_per_s=wish.rows_per_s,
         )
         for stored in stored_tables(connection, facts.leaves)
+    )
+
+
+def _keys(
+    session: Session, connection: psycopg.Connection, facts: TableFacts, command: Command
+) -> PendingTable:
+    """Rows by their keys. They are looked for in the whole table, under the name of one part."""
+    keys = command.wish.keys or ()
+    for unit in session.units(connection):
+        if unit.oid == facts.leaves[0]:
+            key_condition(keys, unit.captured.schema)
+    return PendingTable(
+        facts.leaves[0],
+        rows_total=len(keys),
+        after_xid=session.beyond_running(),
+        command=command.id,
+        rows_per_s=command.wish.rows_per_s,
+        keys=keys,
     )
 
 

@@ -106,6 +106,36 @@ def snapshot_events(
     )
 
 
+def absent_events(
+    uid: str,
+    captured: Captured,
+    keys: Sequence[str],
+    prefix: str,
+    block: dict[str, Any],
+    ts_ms: int,
+) -> EventBatch:
+    """`delete` events of keys without a row. The snapshot in them says: found so, not changed."""
+    offsets = [f"{prefix}:absent:{number}" for number in range(len(keys))]
+    schema = captured.schema
+    return EventBatch.from_columns(
+        {
+            "event_id": event_ids(uid, offsets),
+            "op": int(Operation.DELETE),
+            "source_name": SOURCE_NAME,
+            "offset": offsets,
+            "source_ts_ms": ts_ms,
+            "ts_ms": ts_ms,
+            "table_schema": schema.table.schema,
+            "table_name": schema.table.name,
+            "primary_key": list(schema.primary_key),
+            "before": list(keys),
+            "before_is_key_only": True,
+            "snapshot": block,
+            "schema_id": captured.schema_id,
+        }
+    )
+
+
 def truncation(captured: Captured) -> EventBatch:
     """All rows of the table are gone. Offset, time and transaction are given by the caller."""
     table = captured.schema.table

@@ -16,7 +16,7 @@ from headwater.source.postgres.place import PendingTable, Place, SnapshotPlace
 from headwater.source.postgres.server.connect import translated
 from headwater.source.postgres.session import Session
 from headwater.source.postgres.tables.chunk import Chunk, Unit, plan
-from headwater.source.postgres.tables.pieces import chunk_batches
+from headwater.source.postgres.tables.pieces import Found, chunk_batches
 from headwater.source.postgres.tables.snapshot import ChunkRows, ExportedSnapshot
 
 
@@ -56,7 +56,7 @@ class InitialLoad:
             return iter(())
         after = rows.chunk.after(owed.first, len(rows.images))
         unit = rows.chunk.unit
-        return chunk_batches(self._session, unit, rows.images, self.place, after, max_events)
+        return chunk_batches(self._session, unit, Found(rows.images), self.place, after, max_events)
 
     def close(self) -> None:
         """Give the snapshot up. Safe to call twice."""

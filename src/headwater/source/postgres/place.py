@@ -20,8 +20,9 @@ class PendingTable:
     (`rescan`). `filenode` tells a table that was rebuilt, whose pages mean nothing any more.
     Reading begins when no transaction before `after_xid` runs any more: the stream has its changes
     only from then on. `anew`: another table was captured under its name, whose rows are to go
-    before the first of these comes. `command` asked for it, if anybody did. `failed` is the
-    server's reason not to read it.
+    before the first of these comes. `command` asked for it, if anybody did. `keys` are the only
+    rows that are wanted, if given, in the whole table and not only in this part of it. `failed` is
+    the server's reason not to read it.
     """
 
     oid: int
@@ -37,6 +38,7 @@ class PendingTable:
     command: int | None = None
     rows_per_s: int | None = None
     failed: str | None = None
+    keys: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,4 +173,8 @@ def _given(items: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _snapshot(*, pending: list[dict[str, Any]], **rest: Any) -> SnapshotPlace:
-    return SnapshotPlace(pending=tuple(PendingTable(**item) for item in pending), **rest)
+    return SnapshotPlace(pending=tuple(_pending(**item) for item in pending), **rest)
+
+
+def _pending(*, keys: list[str] | None = None, **rest: Any) -> PendingTable:
+    return PendingTable(**rest, keys=None if keys is None else tuple(keys))

@@ -62,6 +62,7 @@ class PostgresSource:
             context=True,
             exact_transactions=True,
             backfill=True,
+            reread=True,
         )
 
     @property

@@ -11,12 +11,17 @@ from headwater.event import Position
 
 @dataclass(frozen=True, slots=True)
 class PendingTable:
-    """A table whose rows are still to be read: from the start, or after the key of the last one."""
+    """A table whose rows are still to be read: from the start, or after the key of the last one.
+
+    `command` has asked for its `keys` alone, each a JSON object.
+    """
 
     capture_no: int
     after: tuple[Any, ...] | None = None
     rows_done: int = 0
     rows_total: int = 0
+    keys: tuple[str, ...] | None = None
+    command: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +29,8 @@ class Place:
     """Where the source stands.
 
     Changes up to `change_id` are read, generations up to `generation` are known, and the tables of
-    `pending` are still being read into snapshot `snapshot_id`, the first one now.
+    `pending` are still being read into snapshot `snapshot_id`, the first one now. `asked` is the
+    last command that was taken.
     """
 
     change_id: int
@@ -32,6 +38,7 @@ class Place:
     snapshot_id: str = ""
     chunk_index: int = 0
     pending: tuple[PendingTable, ...] = ()
+    asked: int = 0
 
     @property
     def rows_left(self) -> int | None:
@@ -49,19 +56,13 @@ class Place:
     def encode(self) -> Position:
         """As a token of JSON primitives."""
         token: dict[str, Any] = {"change": self.change_id, "generation": self.generation}
+        if self.asked:
+            token["asked"] = self.asked
         if self.pending:
             token["snapshot"] = {
                 "id": self.snapshot_id,
                 "chunk": self.chunk_index,
-                "tables": [
-                    {
-                        "capture": table.capture_no,
-                        "after": None if table.after is None else list(table.after),
-                        "rows": table.rows_done,
-                        "total": table.rows_total,
-                    }
-                    for table in self.pending
-                ],
+                "tables": [_pending_token(table) for table in self.pending],
             }
         return Position(token)
 
@@ -82,11 +83,26 @@ class Place:
                         None if item["after"] is None else tuple(item["after"]),
                         item["rows"],
                         item["total"],
+                        None if item.get("keys") is None else tuple(item["keys"]),
+                        item.get("command"),
                     )
                     for item in snapshot["tables"]
                 ),
+                asked=int(token.get("asked", 0)),
             )
         except (KeyError, TypeError, ValueError) as exc:
             raise DataError(
                 "position-invalid", "the position is not one of a SQLite source"
             ) from exc
+
+
+def _pending_token(table: PendingTable) -> dict[str, Any]:
+    token: dict[str, Any] = {
+        "capture": table.capture_no,
+        "after": None if table.after is None else list(table.after),
+        "rows": table.rows_done,
+        "total": table.rows_total,
+    }
+    if table.keys is not None:
+        token |= {"keys": list(table.keys), "command": table.command}
+    return token

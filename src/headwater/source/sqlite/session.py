@@ -7,7 +7,7 @@ import time
 from collections import deque
 from dataclasses import dataclass, replace
 
-from headwater.contract import OnGap, Phase, SnapshotProgress, SourceBatch
+from headwater.contract import Command, OnGap, Owed, Phase, SnapshotProgress, SourceBatch
 from headwater.errors import GapError
 from headwater.event import EventBatch, Position, TableSchema
 from headwater.failpoint import failpoint
@@ -18,6 +18,7 @@ from headwater.source.sqlite.connect import snapshot
 from headwater.source.sqlite.events import Chunk, Group, change_batch, snapshot_batch
 from headwater.source.sqlite.follow import Follower
 from headwater.source.sqlite.generation import Generation, Trust
+from headwater.source.sqlite.keys import asked_for, read_keys, reread_batch, still_owed
 from headwater.source.sqlite.place import PendingTable, Place
 from headwater.source.sqlite.snapshot import count_rows, read_chunk
 
@@ -103,7 +104,8 @@ class Session:
     ) -> None:
         """A batch that leaves the source at its place."""
         known = self._catalog.schemas
-        pending = (each.capture_no for each in self._place.pending)
+        # Rows that somebody asked for again are no load: the table has had them.
+        pending = (each.capture_no for each in self._place.pending if each.command is None)
         owed = tuple(known[number].table for number in pending if number in known)
         phase = Phase.STREAM if progress is None else Phase.SNAPSHOT
         self.queue.append(SourceBatch(events, self._place.encode(), schemas, phase, progress, owed))
@@ -166,6 +168,9 @@ class Session:
             self._place = self._place.with_first(None)
             self._hand_on(EventBatch.concat([]))
             return
+        if pending.keys is not None:
+            self._read_keys(pending, pending.keys)
+            return
         if pending.after is None:
             pending = replace(pending, rows_total=count_rows(self._db, table))
         schema = self._catalog.schemas[pending.capture_no]
@@ -189,6 +194,32 @@ class Session:
             rows_left=self._place.rows_left,
         )
         self._hand_on(events, (schema,), progress)
+
+    def _read_keys(self, pending: PendingTable, keys: tuple[str, ...]) -> None:
+        """The rows of chosen keys, as they stand at this look."""
+        schema = self._catalog.schemas[pending.capture_no]
+        rows = read_keys(self._db, schema, keys)
+        place = self._place
+        chunk = Chunk(place.snapshot_id, place.chunk_index, 0, len(place.pending) == 1, _now_ms())
+        prefix = f"{place.snapshot_id}:{pending.capture_no}:command {pending.command}"
+        events = reread_batch(self._uid, rows, schema, prefix, chunk)
+        self._place = place.with_first(None)
+        progress = SnapshotProgress(str(schema.table), len(events), len(keys), done=True)
+        self._hand_on(events, (schema,), progress)
+
+    def take(self, command: Command) -> SourceBatch | None:
+        """Owe the rows of the keys that a command names; None while a group is being read."""
+        if self._group is not None or self.queue:
+            return None
+        if command.id > self._place.asked:
+            self._add_pending(asked_for(command, self._catalog))
+            self._place = replace(self._place, asked=command.id)
+        self._hand_on(EventBatch.concat([]))
+        return self.queue.popleft()
+
+    def owed(self) -> tuple[Owed, ...]:
+        """The keys that were asked for and are not read yet."""
+        return still_owed(self._place.pending, self._catalog)
 
     def _schema_moved(self) -> bool:
         """Whether the schema has moved in a way that capture must follow."""
@@ -234,14 +265,14 @@ class Session:
             reason = f"rebuilt:{generation.capture_no}"
             told.append(notices.truncates(self._uid, [schema], reason, _now_ms()))
         if not broken or self._config.on_gap is OnGap.RESNAPSHOT:
-            self._add_pending(generation)
+            self._add_pending(PendingTable(generation.capture_no))
         events = EventBatch.concat(told)
         self._hand_on(events, (schema,))
 
-    def _add_pending(self, generation: Generation) -> None:
+    def _add_pending(self, table: PendingTable) -> None:
         fresh_id = self._place.snapshot_id if self._place.pending else f"{_now_ms():x}"
         chunk = self._place.chunk_index if self._place.pending else 0
-        pending = (*self._place.pending, PendingTable(generation.capture_no))
+        pending = (*self._place.pending, table)
         self._place = replace(self._place, pending=pending, snapshot_id=fresh_id, chunk_index=chunk)
 
 

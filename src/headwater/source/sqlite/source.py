@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 import time
 
-from headwater.contract import SourceBatch, SourceCapabilities, SourceIdentity
+from headwater.contract import Command, Owed, SourceBatch, SourceCapabilities, SourceIdentity
 from headwater.errors import ConfigError, StateError
 from headwater.event import Position
 from headwater.failpoint import failpoint
@@ -49,6 +49,7 @@ class SqliteSource:
             schema_changes=True,
             context=True,
             exact_transactions=False,
+            reread=True,
         )
 
     @property
@@ -104,6 +105,17 @@ class SqliteSource:
                 if remaining <= 0:
                     return None
                 time.sleep(min(self._config.poll_interval_s, remaining))
+
+    def take(self, command: Command) -> SourceBatch | None:
+        """Take a command: the rows of chosen keys, and nothing else."""
+        if self._session is None:
+            return None
+        with translated(self._config.path):
+            return self._session.take(command)
+
+    def owed(self) -> tuple[Owed, ...]:
+        """The keys that were asked for and are not read yet."""
+        return () if self._session is None else self._session.owed()
 
     def confirm(self, position: Position) -> None:
         """Forget changes that the log holds (INV-2)."""

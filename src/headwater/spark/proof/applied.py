@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
-from typing import Any
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
@@ -13,7 +12,7 @@ from pyspark.sql import functions as f
 from headwater.errors import TransientError
 from headwater.event import TableId, TableSchema
 from headwater.spark.modes import Mode, Modes
-from headwater.spark.proof.rows import stored_rows
+from headwater.spark.proof.hashed import HashedRows
 from headwater.spark.table.layout import CURRENT, DELETED_FLAG
 from headwater.spark.table.parquet import BATCH, current_rows
 from headwater.spark.table.path import table_path
@@ -29,13 +28,24 @@ _STANDING: dict[Mode, str] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class Applied:
+    """A table at one moment: the last change in it, and its rows without those at some places."""
+
+    sequence: int
+    rows: Callable[[Collection[str]], HashedRows]
+
+
 class AppliedTables:
     """Tables as a stream of one log wrote them; without `targets` they are Parquet append logs."""
 
     def __init__(
         self, session: Session, target: str, targets: Targets | None, modes: Modes
     ) -> None:
-        self._session = session
+        # Times and decimals are written as the settings say; those of the caller may be others.
+        self._session = session.newSession()
+        self._session.conf.set("spark.sql.session.timeZone", "UTC")
+        self._session.conf.set("spark.sql.ansi.enabled", "true")
         self._target = target
         self._targets = targets
         self._modes = modes
@@ -44,7 +54,11 @@ class AppliedTables:
         """Whether the rows that are can be told from a table: an append log has only events."""
         return self._mode(table) is not None
 
-    def read(self, schema: TableSchema) -> tuple[int, Iterator[dict[str, Any]]] | None:
+    def mode(self, table: TableId) -> Mode | None:
+        """The mode whose rows are looked at; None if the table is kept in none that shows rows."""
+        return self._mode(table)
+
+    def read(self, schema: TableSchema) -> Applied | None:
         """The last applied sequence number and the rows at it; None if there is no table yet.
 
         A table that is being loaded cannot be read: raises `spark-table-loading`.
@@ -60,7 +74,8 @@ class AppliedTables:
             return None
         applied, frame = found
         present = tuple(each for each in schema.columns if each.name in frame.columns)
-        return applied, stored_rows(frame, replace(schema, columns=present))
+        shown = replace(schema, columns=present)
+        return Applied(applied, lambda without: HashedRows(frame, shown, without))
 
     def _mode(self, table: TableId) -> Mode | None:
         return next((mode for mode in self._modes.of(table) if mode in _STANDING), None)

@@ -17,10 +17,11 @@ def stored_rows(frame: DataFrame, schema: TableSchema) -> Iterator[dict[str, Any
     """The rows of a mirrored table, by the value rule."""
     names = [column.name for column in schema.columns]
     for row in frame.select(*map(quoted, names)).toLocalIterator(prefetchPartitions=True):
-        yield {column.name: _read(row[column.name], column) for column in schema.columns}
+        yield {column.name: read_value(row[column.name], column) for column in schema.columns}
 
 
-def _read(value: Any, column: Column) -> Any:
+def read_value(value: Any, column: Column) -> Any:
+    """A value that Spark handed over, by the value rule."""
     if column.type.kind is Kind.TIMESTAMPTZ and isinstance(value, datetime):
         value = value.astimezone(UTC)  # Spark hands it over in this process's own zone, unsaid
     return to_json_value(value)

@@ -15,7 +15,7 @@ from typing import Any, ClassVar, Protocol
 
 import pytest
 
-from headwater.contract import Phase, Source, SourceBatch
+from headwater.contract import Backfills, Command, Phase, Source, SourceBatch, Verb, Wish
 from headwater.errors import GapError
 from headwater.event import EventBatch, Operation, validate
 from headwater.testing.memory import MemoryLog
@@ -76,15 +76,20 @@ class SourceConformance:
         *,
         max_events: int = 100,
         batches: int | None = None,
+        command: Command | None = None,
     ) -> list[SourceBatch]:
-        """One run of a capture process: until nothing comes, or cut off after some batches."""
+        """One run of a capture process: until nothing comes, or cut off; it takes a command."""
         source = driver.source()
         writer = log.writer(source.identity)
         got: list[SourceBatch] = []
         try:
             source.open(writer.position)
             while len(got) != batches:
-                batch = source.read(max_events, self.patience_s)
+                batch = None
+                if command is not None and isinstance(source, Backfills):
+                    batch = source.take(command)
+                    command = command if batch is None else None
+                batch = batch or source.read(max_events, self.patience_s)
                 if batch is None:
                     break
                 assert len(batch.events) <= max_events
@@ -281,6 +286,29 @@ class SourceConformance:
         self.capture(driver, log)
         users = [(event.context or {}).get("user_id") for event in log.events()]
         assert users == ["u1", "u1", None]
+
+    def test_keys_are_read_again_when_declared(self, driver: SourceDriver) -> None:
+        if not driver.source().capabilities.reread:
+            pytest.skip("the source declares no reading of keys again")
+        log = self.begin(driver)
+        driver.commit([put(1, "a"), put(2, "b"), put(3, "c"), put(5, "e")])
+        self.capture(driver, log)
+        head = log.head
+        driver.commit([update(2, "B"), remove(3)])
+        keys = tuple(f'{{"id":{number}}}' for number in (1, 2, 3, 4))
+        command = Command(7, Wish(verb=Verb.START, table="items", keys=keys))
+        self.capture(driver, log, command=command)
+        events = list(_after(log, head))
+        there = [event.after for event in events if event.op is Operation.READ]
+        gone = [event for event in events if event.op is Operation.DELETE and event.snapshot]
+        assert {"id": 1, "value": "a"} in there
+        assert {image["id"] for image in there if image} <= {1, 2}
+        assert {"id": 4} in [event.before for event in gone]
+        assert all(event.before_is_key_only and event.transaction is None for event in gone)
+        assert _state(log.events()) == {1: "a", 2: "B", 5: "e"}
+        head = log.head
+        self.capture(driver, log, command=command)
+        assert log.head == head  # a command is taken once
 
     def test_gap_is_an_error_when_history_was_lost(self, driver: SourceDriver) -> None:
         log = self.begin(driver)

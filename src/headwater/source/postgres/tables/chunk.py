@@ -91,12 +91,16 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """Pages [first, end) of a unit; an `end` of None has no upper bound: a table grows."""
+    """Pages [first, end) of a unit; an `end` of None has no upper bound: a table grows.
+
+    With `keys` it is the rows of the whole table that have one of them, in whatever part they lie.
+    """
 
     unit: Unit
     first: int
     end: int | None
     condition: str | None = None
+    keys: tuple[str, ...] | None = None
 
     def after(self, table: PendingTable, rows: int) -> PendingTable | None:
         """Where the chunk leaves its table; None if that was the end of it."""
@@ -125,9 +129,17 @@ def read_images(connection: psycopg.Connection, chunk: Chunk) -> pa.Array:
     if chunk.condition:
         conditions.append(f"({chunk.condition})")
     query = (
-        f"SELECT {', '.join(map(quote, names))} FROM ONLY {quote_table(unit.stored.table)}"
+        f"SELECT {', '.join(map(quote, names))} FROM {_from(chunk)}"
         f" WHERE {' AND '.join(conditions)}"
     )
     columns = split_copy(copy_out(connection, query), len(names))
     literals = [render(column) for render, column in zip(unit.renderers, columns, strict=True)]
     return join_rows(names, literals)
+
+
+def _from(chunk: Chunk) -> str:
+    """One stored table; for keys, the table with all of its partitions."""
+    whole, stored = chunk.unit.captured.schema.table, chunk.unit.stored.table
+    if chunk.keys is None or whole == stored:
+        return f"ONLY {quote_table(stored)}"
+    return quote_table(whole)

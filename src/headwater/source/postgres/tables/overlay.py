@@ -71,6 +71,14 @@ class Overlay:
         """A row's key."""
         return json.dumps([row.get(name) for name in self.key_columns])
 
+    def key_of(self, text: str) -> Key:
+        """The key of a row, or of a key alone, as JSON text."""
+        return self.key(_read(text))
+
+    def tells_of(self, key: Key) -> bool:
+        """Whether the stream has told of the row."""
+        return key in self._changes
+
     def applied(self, images: pa.Array, names: Sequence[str]) -> pa.Array:
         """The chunk's images as they stand after the stream: whole rows are left out."""
         if self.emptied:

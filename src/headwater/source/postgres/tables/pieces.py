@@ -4,16 +4,27 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import pyarrow as pa
 
 from headwater.contract import Phase, SnapshotProgress, SourceBatch
 from headwater.event import EventBatch, TableId
-from headwater.source.postgres.events import restart_events, snapshot_events
+from headwater.source.postgres.events import absent_events, restart_events, snapshot_events
 from headwater.source.postgres.place import PendingTable, Place
 from headwater.source.postgres.tables.chunk import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The rows of a chunk, and keys that were looked for and have none."""
+
+    images: pa.Array
+    absent: tuple[str, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.images) + len(self.absent)
 
 
 class Owner(Protocol):
@@ -32,7 +43,7 @@ class Owner(Protocol):
 def chunk_batches(
     owner: Owner,
     unit: Unit,
-    images: pa.Array,
+    found: Found,
     before: Place,
     after_table: PendingTable | None,
     max_events: int,
@@ -52,13 +63,16 @@ def chunk_batches(
     }
     prefix = f"{snapshot.snapshot_id}:{unit.oid}:{snapshot.chunk_index}"
     now_ms = time.time_ns() // 1_000_000
-    events = snapshot_events(owner.uid, unit.captured, images, prefix, block, now_ms)
+    events = snapshot_events(owner.uid, unit.captured, found.images, prefix, block, now_ms)
+    if found.absent:
+        gone = absent_events(owner.uid, unit.captured, found.absent, prefix, block, now_ms)
+        events = EventBatch.concat([gone, events])
     if snapshot.first.anew:
         gone = restart_events(owner.uid, [unit.captured], prefix, now_ms)
         events = EventBatch.concat([gone, events])
     progress = SnapshotProgress(
         table=str(unit.captured.schema.table),
-        rows_done=snapshot.first.rows_done + len(images),
+        rows_done=snapshot.first.rows_done + len(found),
         rows_total=snapshot.first.rows_total,
         done=after_table is None,
         rows_left=0 if after.snapshot is None else after.snapshot.rows_left,

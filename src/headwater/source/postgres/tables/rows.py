@@ -78,6 +78,13 @@ class MomentRows:
                 for chunk in plan(unit, 0, self._config.chunk_rows):
                     yield read_images(self._connection, chunk)
 
+    def estimate(self, table: TableId) -> int | None:
+        """About how many rows the table has; None if the server has not counted them."""
+        facts = self._tables.get(table)
+        stored = () if facts is None else stored_tables(self._connection, facts.leaves)
+        counts = [each.rows_total for each in stored]
+        return None if not counts or None in counts else sum(filter(None, counts))
+
     def _units(self, facts: TableFacts) -> Iterator[Unit]:
         for stored in stored_tables(self._connection, facts.leaves):
             yield Unit.of(stored, facts, self._shapes)

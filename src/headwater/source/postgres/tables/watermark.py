@@ -20,7 +20,9 @@ import pyarrow.compute as pc
 from headwater.event import EventBatch
 from headwater.source.postgres.lsn import record_end
 from headwater.source.postgres.tables.chunk import Chunk, read_images
+from headwater.source.postgres.tables.keys import absent
 from headwater.source.postgres.tables.overlay import Overlay
+from headwater.source.postgres.tables.pieces import Found
 
 _XIDS = 1 << 32
 _HERE = """
@@ -93,10 +95,12 @@ class WaitingChunk:
             unseen = Visibility.parse(self.seen).unseen(xids)
             self.overlay.note(found.filter(pa.array(unseen)))
 
-    def rows(self) -> pa.Array:
-        """The images that go into the log."""
+    def rows(self) -> Found:
+        """What goes into the log."""
         names = [column.name for column in self.chunk.unit.captured.schema.columns]
-        return self.overlay.applied(self.images, names)
+        keys = self.chunk.keys or ()
+        gone = absent(keys, self.images, self.overlay)
+        return Found(self.overlay.applied(self.images, names), gone)
 
 
 def read_waiting(connection: psycopg.Connection, chunk: Chunk) -> WaitingChunk:

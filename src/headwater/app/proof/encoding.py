@@ -1,0 +1,177 @@
+"""A row as the text that it is hashed as. `spark/proof/encoding.py` has the same text in SQL.
+
+The columns stand in the order of their names, each as `{length}:{name}{length}:{value}`, lengths in
+characters: nothing has to be escaped, and no two rows have one text. NULL columns are left out: a
+column that was added and is NULL in every row is no difference between two tables. A value is its
+text by the value rule, except where engines write one value in several ways: floats and bytes are
+in hexadecimal digits, and what a table keeps as text is that text.
+
+A hash is the first 128 bits of SHA-256. A key's place is the hash of the row's key columns alone.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from headwater.event import Column, Kind, LogicalType, TableSchema, to_python
+
+Row = Mapping[str, Any]
+Text = Callable[[Any], str]
+HASH_BYTES = 16
+_ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
+
+
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+
+
+def canonical(values: Row) -> str:
+    """Sorted, compact JSON: how keys are named."""
+    return _CANONICAL.encode(values)
+
+
+class Encoder:
+    """Rows of one table as hashes."""
+
+    def __init__(self, schema: TableSchema) -> None:
+        self.key = schema.primary_key
+        by_name = {column.name: column for column in schema.columns}
+        self._columns = _prepared(schema.columns)
+        self._key_columns = _prepared([by_name[name] for name in self.key if name in by_name])
+
+    def hash(self, row: Row) -> bytes:
+        """The hash of a whole row."""
+        return _hash(row, self._columns)
+
+    def place(self, row: Row) -> bytes:
+        """Where a row stands among the hashes: by its key; without one, by all of it."""
+        return _hash(row, self._key_columns or self._columns)
+
+    def name(self, row: Row) -> str:
+        """The key as JSON; empty for a row that has none."""
+        return canonical({name: row.get(name) for name in self.key}) if self.key else ""
+
+
+_Prepared = Sequence[tuple[str, str, Text]]
+
+
+def _prepared(columns: Sequence[Column]) -> _Prepared:
+    ordered = sorted(columns, key=lambda column: column.name)
+    return [(each.name, _counted(each.name), text_of(each.type)) for each in ordered]
+
+
+def _hash(row: Row, columns: _Prepared) -> bytes:
+    parts = []
+    for name, label, text in columns:
+        value = row.get(name)
+        if value is not None:
+            said = text(value)
+            parts.append(f"{label}{len(said)}:{said}")
+    # A lone surrogate, which JSON allows, has no UTF-8; its row still has a hash.
+    return sha256("".join(parts).encode("utf-8", "surrogatepass")).digest()[:HASH_BYTES]
+
+
+def text_of(logical: LogicalType) -> Text:
+    """How the values of a type are written."""
+    match logical.kind:
+        case Kind.FLOAT64:
+            return _float
+        case Kind.FLOAT32:
+            return _single
+        case Kind.BINARY:
+            return lambda value: bytes(to_python(value, logical)).hex().upper()
+        case Kind.ARRAY if logical.element is not None:
+            return _array(text_of(logical.element))
+        case _:
+            return _plain
+
+
+def _plain(value: Any) -> str:
+    if type(value) is str:
+        return value
+    return str(value) if type(value) is int else json_text(value)
+
+
+def _array(element: Text) -> Text:
+    def text(value: Any) -> str:
+        if not isinstance(value, list):  # the server's own text, for what is no plain array
+            return _plain(value)
+        return ",".join("-" if item is None else _counted(element(item)) for item in value)
+
+    return text
+
+
+def _counted(text: str) -> str:
+    return f"{len(text)}:{text}"
+
+
+def _float(value: Any) -> str:
+    """As Java's `%a` writes it: every float has one such text, and engines agree on it."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return _plain(value)
+    said = number.hex()
+    if "x" not in said:
+        return {"nan": "NaN", "inf": "Infinity", "-inf": "-Infinity"}[said]
+    mantissa, _, exponent = said.partition("p")
+    whole, _, fraction = mantissa.partition(".")
+    return f"{whole}.{fraction.rstrip('0') or '0'}p{int(exponent)}"
+
+
+def _single(value: Any) -> str:
+    try:
+        (number,) = struct.unpack("f", struct.pack("f", float(value)))
+    except (TypeError, ValueError, OverflowError):
+        return _float(value)
+    return _float(number)
+
+
+def json_text(value: Any) -> str:
+    """JSON as Spark writes it, when it keeps as text what was no text."""
+    match value:
+        case dict():
+            members = (f"{_quoted(str(name))}:{json_text(item)}" for name, item in value.items())
+            return f"{{{','.join(members)}}}"
+        case list():
+            return f"[{','.join(map(json_text, value))}]"
+        case str():
+            return _quoted(value)
+        case float():
+            return _java_number(value)
+        case _:
+            return json.dumps(value)
+
+
+def _quoted(text: str) -> str:
+    """Spark has control characters in capital digits."""
+    said = json.dumps(text, ensure_ascii=False)
+    if "\\u" not in said:
+        return said
+    return _ESCAPE.sub(
+        lambda found: f"\\u{found[0][2:].upper()}" if found[0][1] == "u" else found[0], said
+    )
+
+
+def _java_number(value: float) -> str:
+    """A float as Java writes it: plain from a thousandth to ten million, else with an exponent."""
+    said = repr(value)
+    sign, said = ("-", said[1:]) if said.startswith("-") else ("", said)
+    mantissa, _, exponent = said.partition("e")
+    whole, _, fraction = mantissa.partition(".")
+    digits = (whole + fraction).lstrip("0")
+    if not digits or digits.strip("0") == "":
+        return f"{sign}0.0"
+    lead = len(whole.lstrip("0")) or len(digits) - len(fraction)
+    power = lead + int(exponent or 0) - 1
+    digits = digits.rstrip("0") or "0"
+    if -3 <= power < 7:
+        if power < 0:
+            return f"{sign}0.{'0' * (-power - 1)}{digits}"
+        padded = digits.ljust(power + 1, "0")
+        return f"{sign}{padded[: power + 1]}.{padded[power + 1 :] or '0'}"
+    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"

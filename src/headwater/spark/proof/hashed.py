@@ -1,0 +1,89 @@
+"""A table as hashes, added up by Spark: only ranges, and few rows, come to the driver."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from dataclasses import replace
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column as SparkColumn
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql.types import StringType
+
+from headwater.event import Column, Kind, LogicalType, TableSchema
+from headwater.spark.proof.encoding import row_hash
+from headwater.spark.proof.rows import read_value
+from headwater.spark.sql import quoted
+from headwater.spark.table.layout import PREFIX
+
+# No column of a source begins so.
+_PLACE, _HASH = f"{PREFIX}place", f"{PREFIX}hash"
+_TIMES = (Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
+_WORD_DIGITS = 8
+_WORDS = 4
+
+RangeFacts = tuple[str, int, int]
+RowFacts = tuple[str, str, dict[str, Any], int]
+
+
+class HashedRows:
+    """The rows of a frame, each with its place and its hash."""
+
+    def __init__(
+        self, frame: DataFrame, schema: TableSchema, without: Collection[str] = ()
+    ) -> None:
+        columns = [_as_kept(frame, column) for column in schema.columns]
+        by_name = {column.name: column for column in columns}
+        self._key = [by_name[name] for name in schema.primary_key]
+        rows = frame.select(
+            *(f.col(quoted(column.name)) for column in self._key),
+            row_hash(self._key or columns).alias(_PLACE),
+            row_hash(columns).alias(_HASH),
+        )
+        if without:
+            left_out = pa.table({_PLACE: pa.array(sorted(without), pa.string())})
+            places = frame.sparkSession.createDataFrame(left_out)
+            rows = rows.join(f.broadcast(places), _PLACE, "left_anti")
+        self._rows = rows
+
+    def ranges(self, digits: int, within: Collection[str] | None = None) -> Iterator[RangeFacts]:
+        """Each range of so many digits with the number of its rows and the sum of their hashes."""
+        rows = self._rows if within is None else self._rows.where(_in_any(within))
+        found = rows.groupBy(f.substring(_PLACE, 1, digits).alias("name")).agg(
+            f.count("*").alias("rows"), *(f.sum(_word(place)) for place in range(_WORDS))
+        )
+        for name, count, *sums in found.toLocalIterator():
+            yield name, count, reduce(lambda total, word: (total << 32) + word, sums, 0)
+
+    def rows(self, ranges: Collection[str]) -> Iterator[RowFacts]:
+        """The rows of these ranges: place, hash, key, and how many such there are."""
+        names = [quoted(column.name) for column in self._key]
+        found = self._rows.where(_in_any(ranges)).groupBy(_PLACE, _HASH, *names).count()
+        for place, each_hash, *key, count in found.toLocalIterator():
+            values = zip(self._key, key, strict=True)
+            yield place, each_hash, {c.name: read_value(v, c) for c, v in values}, count
+
+
+def _as_kept(frame: DataFrame, column: Column) -> Column:
+    """A column whose values a table keeps as text is that text, whatever the source calls it."""
+    kept = frame.schema[column.name].dataType
+    textual = isinstance(kept, StringType) and column.type.kind in _TIMES
+    return replace(column, type=LogicalType(Kind.STRING)) if textual else column
+
+
+def _word(place: int) -> SparkColumn:
+    """32 bits of the hash: sums of them stay exact, of as many rows as there can be."""
+    digits = f.substring(_HASH, place * _WORD_DIGITS + 1, _WORD_DIGITS)
+    return f.conv(digits, 16, 10).cast("bigint")
+
+
+def _in_any(ranges: Collection[str]) -> SparkColumn:
+    by_length: dict[int, list[str]] = defaultdict(list)
+    for each in ranges:
+        by_length[len(each)].append(each)
+    chosen = [f.substring(_PLACE, 1, length).isin(names) for length, names in by_length.items()]
+    return reduce(lambda one, other: one | other, chosen, f.lit(False))  # noqa: FBT003

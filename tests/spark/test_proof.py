@@ -1,0 +1,112 @@
+"""The target's side of a proof: Spark hashes rows as the source's side does."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import struct
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from headwater.app.proof.encoding import Encoder
+from headwater.app.proof.narrow import compare
+from headwater.app.proof.spark_side import SparkSide
+from headwater.app.proof.spill import Spill
+from headwater.event import Column, LogicalType, TableId, TableSchema
+from headwater.spark.change.columns import image_ddl, typed
+from headwater.spark.proof.hashed import HashedRows
+
+pytestmark = pytest.mark.spark
+
+TYPES = (
+    *("boolean", "int16", "int32", "int64", "float32", "float64", "decimal(38,9)", "decimal"),
+    *("string", "binary", "date", "time", "timestamp", "timestamptz", "interval", "uuid", "json"),
+    *("dynamic", "array<int32>", "array<string>", "array<float64>", "array<timestamptz>"),
+)
+SCHEMA = TableSchema(
+    TableId(None, "odd"),
+    (
+        Column("id", LogicalType.parse("int64"), nullable=False),
+        Column("kind.of`key", LogicalType.parse("string"), nullable=False),
+        *(Column(f"c {each}", LogicalType.parse(each), nullable=True) for each in TYPES),
+    ),
+    ("id", "kind.of`key"),
+)
+ODD: dict[str, list[Any]] = {
+    "boolean": [True, False],
+    "int16": [-32768, 0],
+    "int32": [2147483647],
+    "int64": [-9223372036854775808, 7],
+    "float32": [0.1, 3.4028234663852886e38, "NaN", -0.0, 1.401298464324817e-45],
+    "float64": [0.1, -0.0, 1e22, 5e-324, "Infinity", "-Infinity", "NaN", 1e-7],
+    "decimal(38,9)": ["0.000000001", "-12345678901234567890123456789.000000000", "1.500000000"],
+    "decimal": ["1E+400", "0.10"],
+    "string": ["", "é😀\u0001\n", '{"no": "json"}', "1:a", {"$binary": "AP8="}, 1.5],
+    "binary": ["AP8=", "", {"$text": "text in a blob"}],
+    "date": ["2026-02-03", "0001-01-01", "9999-12-31"],
+    "time": ["04:05:06.700000"],
+    "timestamp": ["0001-01-01T00:00:00.000000", "1969-12-31T23:59:59.999999"],
+    "timestamptz": ["2026-02-03T04:05:06.700000Z", "1900-01-01T00:00:00.000001Z"],
+    "interval": ["1 day 02:00:00"],
+    "uuid": ["6f1c0000-0000-0000-0000-000000000001"],
+    "json": [{"b": [1.5, None, 1e3, 1e22], "a": "é\u001f\\u001f"}, [], [1, {}], "text", 1e-5],
+    "dynamic": [5, "5", 1.25, 12345678.9, {"$binary": "/w=="}, True],
+    "array<int32>": [[], [1, None, -2]],
+    "array<string>": [["a,1:b", None, "", "-"]],
+    "array<float64>": [[0.1, "NaN", 1e300]],
+    "array<timestamptz>": [["2026-02-03T04:05:06.700000Z", None]],
+}
+
+
+def rows(count: int) -> Iterator[dict[str, Any]]:
+    dice = random.Random(7)
+    for number in range(count):
+        row: dict[str, Any] = {"id": number, "kind.of`key": f"k{number % 3}"}
+        for each in TYPES:
+            row[f"c {each}"] = dice.choice([None, *ODD[each]])
+        (any_float,) = struct.unpack("d", dice.randbytes(8))
+        if number % 2 and not math.isnan(any_float):  # JSON has no such number
+            row["c float64"] = any_float
+        yield row
+
+
+def kept(spark: SparkSession, images: list[str]) -> DataFrame:
+    """The images as a table keeps them."""
+    frame = spark.createDataFrame([(image,) for image in images], "image string")
+    parsed = f.from_json("image", image_ddl(SCHEMA.columns), {"mode": "FAILFAST"}).alias("row")
+    return frame.select(parsed).select(
+        *(typed(column, "row").alias(column.name) for column in SCHEMA.columns)
+    )
+
+
+def test_spark_hashes_rows_as_the_source_s_side_does_for_every_type(spark: SparkSession) -> None:
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    source = list(rows(300))
+    images = [json.dumps(row, ensure_ascii=False) for row in source]
+    with Spill(Encoder(SCHEMA), held_rows=64) as spill:
+        for image in images:
+            spill.add(json.loads(image))
+        target = kept(session, images).localCheckpoint()
+        found = compare(SparkSide(HashedRows(target, SCHEMA)), spill)
+        wrong = found.differences.different
+        assert wrong == (), [row for row in source if str(row["id"]) in wrong[0]]
+        assert found.equal
+        assert found.target.rows == 300
+        changed = f.when(f.col("id") == 7, "forged").otherwise(f.col("`c string`"))
+        forged = target.where("id <> 9").withColumn("c string", changed)
+        twice = forged.union(forged.where("id = 4").withColumn("id", f.lit(400).cast("bigint")))
+        left_out = Encoder(SCHEMA).place(source[11]).hex()
+        side = SparkSide(HashedRows(twice, SCHEMA, [left_out]))
+        found = compare(side, spill, rows_per_range=1)
+    assert found.differences.different == ('{"id":7,"kind.of`key":"k1"}',)
+    assert found.differences.extra == ('{"id":400,"kind.of`key":"k1"}',)
+    assert set(found.differences.missing) == {
+        '{"id":9,"kind.of`key":"k0"}',
+        '{"id":11,"kind.of`key":"k2"}',
+    }
