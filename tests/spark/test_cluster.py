@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -82,7 +83,7 @@ def _submit(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
         "HEADWATER_JARS": ",".join(map(str, jars.ensure())),
         "SUBMIT_OPTIONS": options,
         "SPARK_LOCAL_IP": "127.0.0.1",
-        "SPARK_WORKER_DIR": str(folder / "work"),
+        "SPARK_HOME": str(_spark_home(folder)),
     }
     with (folder / "job.log").open("wb") as output:
         return subprocess.Popen(
@@ -92,6 +93,15 @@ def _submit(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
             stderr=output,
             start_new_session=True,
         )
+
+
+def _spark_home(folder: Path) -> Path:
+    """Spark as it is installed, elsewhere: executors work in a folder below it."""
+    home = folder / "spark"
+    home.mkdir()
+    for part in Path(pyspark.__path__[0]).iterdir():
+        (home / part.name).symlink_to(part)
+    return home
 
 
 def _executors(driver: int) -> set[int]:

@@ -27,8 +27,9 @@ def client_packages() -> Path:
     folder = ROOT / ".cache" / f"connect-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
     if not folder.exists():
         draft = folder.with_name(f"{folder.name}.{os.getpid()}")
-        command = [ROOT / ".venv/bin/uv", "pip", "install", "-q", "--python", sys.executable]
-        command += ["--no-deps", "--require-hashes", "--target", draft, "-r", lock]
+        uv = str(ROOT / ".venv" / "bin" / "uv")
+        command = [uv, "pip", "install", "-q", "--python", sys.executable, "--no-deps"]
+        command += ["--require-hashes", "--target", str(draft), "-r", str(lock)]
         subprocess.run(command, check=True)
         draft.rename(folder)
     return folder

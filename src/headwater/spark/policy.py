@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -26,7 +27,7 @@ class SchemaPolicy:
     policy: Policy = "evolve"
     on_add: OnAdd = "ignore"
     on_drop: OnDrop = "keep"
-    mistyped_as_null: tuple[str, ...] = ()
+    mistyped_as_null: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Types alone would let a misspelt word pass for a policy."""

@@ -89,7 +89,7 @@ def test_schema_policy_is_taken_as_it_is_written_and_follows_the_source_if_nothi
     forgiving = settings("schema: {mistyped_as_null: [orders]}").columns.as_policy()
     assert (forgiving.forgives(ORDERS), forgiving.forgives(NOTES)) == (True, False)
     with pytest.raises(ConfigError, match="one string"):
-        SchemaPolicy(mistyped_as_null="orders")  # type: ignore[arg-type]
+        SchemaPolicy(mistyped_as_null="orders")
 
 
 def test_backfill_of_new_columns_is_refused_when_the_source_reads_nothing_beside_its_stream() -> (

@@ -23,7 +23,7 @@ ENTRIES = section(
     (
         "value-mistyped",
         "A stored value does not have the type that the schema history gives its column.",
-        "Correct it at the source. To let Spark tables go on: spark.schema.mistyped_as_null: [TABLE]",
+        "Correct it at the source. Spark tables go on with spark.schema.mistyped_as_null: [TABLE]",
     ),
     (
         "position-invalid",
