@@ -42,7 +42,9 @@ def connect_url(spark: SparkSession) -> Iterator[str]:
     context = spark.sparkContext._jsc.sc()
     context.conf().set("spark.connect.grpc.binding.address", "127.0.0.1")
     context.conf().set("spark.connect.grpc.binding.port", "0")
-    service = jvm.org.apache.spark.sql.connect.service.SparkConnectService
+    service = getattr(
+        getattr(jvm.org.apache.spark.sql.connect.service, "SparkConnectService$"), "MODULE$"
+    )
     service.start(context)
     try:
         yield f"sc://127.0.0.1:{service.localPort()}"

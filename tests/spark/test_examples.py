@@ -37,7 +37,8 @@ def test_examples_on_postgresql_run_from_start_to_end_and_again(
     postgres_database.sql("CREATE TABLE customers (id int PRIMARY KEY, name text)")
     postgres_database.sql("INSERT INTO customers VALUES (1, 'Ada'), (2, 'Bo')")
     monkeypatch.setenv("DATABASE_URL", postgres_database.dsn())
-    monkeypatch.setenv("HEADWATER_SLOT", publish(postgres_database).slot)
+    publish(postgres_database, publication=postgres_database.name)
+    monkeypatch.setenv("HEADWATER_SLOT", postgres_database.name)
     monkeypatch.setenv("HEADWATER_FOLDER", str(tmp_path))
 
     runpy.run_path(str(EXAMPLES / "mirror_postgres.py"))
