@@ -33,6 +33,12 @@ def shop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
+def _activated() -> dict[str, str]:
+    """What a reader has who activated the environment, on a machine that stays by itself."""
+    path = f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
+    return {"PATH": path, "SPARK_LOCAL_IP": "127.0.0.1"}
+
+
 @pytest.mark.parametrize("path", FILES, ids=_name)
 def test_blocks_of_page_run_when_spark_is_not_needed(path: Path, shop: Path) -> None:
     run_blocks(chosen_blocks(path, spark=False), shop)
@@ -48,7 +54,7 @@ def test_blocks_of_page_run_when_spark_is_there(path: Path, shop: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.docs.running", str(path)],
         cwd=shop,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **_activated()},
         capture_output=True,
         text=True,
         check=False,

@@ -28,8 +28,10 @@ from headwater.log import SqliteLog
 from headwater.source.sqlite import image
 from headwater.source.sqlite.catalog import Catalog
 from headwater.source.sqlite.config import SqliteSourceConfig
+from headwater.spark.apply.report import Reports
 from headwater.spark.change.contents import contents, gathered, used
 from headwater.spark.change.telling import told_in
+from headwater.spark.policy import SchemaPolicy
 from headwater.spark.proof.rows import as_stored, stored_rows
 from headwater.spark.table.delta import DeltaTarget
 from headwater.spark.table.parquet import current_rows
@@ -144,15 +146,32 @@ def _assert_replay_changes_nothing(
     assert table.standing().applied >= applied
 
 
-def test_mistyped_value_stops_with_its_table_named(
+def test_mistyped_value_stops_its_table_until_it_may_be_null(
     spark: SparkSession, shop: Shop, tmp_path: Path
 ) -> None:
+    """The value stays in the log, also when the source has put it right; a key is never guessed."""
+    job = TableJob(shop.log.path, str(tmp_path / "lake"), modes={"mirror": ["*"], "scd2": ["c*"]})
     shop.run("UPDATE customers SET balance = 'not a number' WHERE id = 2")
     shop.drain()
+    shop.run("UPDATE customers SET balance = 7.5 WHERE id = 2")
+    shop.drain()
     with pytest.raises(DataError) as caught:
-        TableJob(shop.log.path, str(tmp_path / "lake")).run_once(spark)
+        job.run_once(spark)
     assert caught.value.code == "value-mistyped"
     assert "customers" in caught.value.where
+    shop.run("UPDATE customers SET name = 'Bea' WHERE id = 2")
+    shop.run("INSERT INTO orders VALUES ('east', 'nine', 1, NULL)")
+    shop.drain()
+    forgiving = SchemaPolicy(mistyped_as_null=("customers", "orders"))
+    with pytest.raises(DataError) as caught:
+        replace(job, schema_policy=forgiving, reports=Reports()).run_once(spark)
+    assert "orders" in caught.value.where
+    assert [cursor.name for cursor in shop.log.info().cursors] == ["spark", "spark:orders@mirror"]
+    rows = spark.read.format("delta").load(f"{tmp_path}/lake/customers")
+    assert rows.where("id = 2").select("name", "balance").collect() == [("Bea", 7.5)]
+    versions = spark.read.format("delta").load(f"{tmp_path}/lake/customers@scd2")
+    told = versions.where("id = 2").orderBy("_headwater_sequence").select("balance").collect()
+    assert [row["balance"] for row in told][-3:] == [None, 7.5, 7.5]
 
 
 def test_table_without_a_key_is_refused(spark: SparkSession, shop: Shop, tmp_path: Path) -> None:

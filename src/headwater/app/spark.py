@@ -26,6 +26,7 @@ from headwater.spark.apply.parking import OnTableError, Parking
 from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.apply.report import Reports
 from headwater.spark.apply.tables import Apply, Tables
+from headwater.spark.classic import require_classic
 from headwater.spark.functions import formats
 from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
@@ -143,6 +144,7 @@ class TableJob:
 
     def start(self, session: SparkSession) -> RunningStream:
         """Start the stream in the session."""
+        require_classic(session)
         register(session)
         plan = StreamPlan(
             log_path=str(Path(self.log_path).resolve()),
@@ -179,7 +181,8 @@ class TableJob:
                     evolution,
                     at_once=self.tables_at_once,
                     parking=Parking(
-                        CursorPlaces(self.log_path, self.consumer), self.on_table_error
+                        CursorPlaces(self.log_path, self.consumer, self.tables),
+                        self.on_table_error,
                     ),
                     reread=self._reread,
                     reports=self.reports,
@@ -205,8 +208,6 @@ class TableJob:
         """Events that the stream has passed, for a table that has not taken them."""
         reader = frame.sparkSession.read.format(NAME)
         reader = reader.option("startingSequence", after).option("endingSequence", until)
-        if self.tables:  # one that is no longer asked for has nothing to take, and is released
-            reader = reader.option("tables", ",".join(self.tables))
         return reader.load(str(Path(self.log_path).resolve()))
 
     def run_once(self, session: SparkSession) -> int:
@@ -253,6 +254,7 @@ def as_of(
     - `consumer`: of the job that keeps the tables.
     - `log_id`: whose numbers they are, if several logs wrote there; else the one that wrote last.
     """
+    require_classic(spark)
     return state_as_of.as_of(
         spark, _location(str(target)), sequence, consumer=consumer, log_id=log_id
     )

@@ -23,6 +23,7 @@ from headwater.contract import Format
 from headwater.format.carried import CarriedFormat
 from headwater.spark.apply.records import Records, Shapes
 from headwater.spark.apply.tables import Tables
+from headwater.spark.classic import require_classic
 from headwater.spark.functions import formats
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.table.delta import DeltaTargets
@@ -137,6 +138,7 @@ class KafkaJob:
             raise failed[0] if failed else exc from exc
 
     def _start(self, session: SparkSession, failed: list[BaseException]) -> StreamingQuery:
+        require_classic(session)
         apply = self._apply()
 
         def keep_error(frame: DataFrame, batch_id: int) -> None:

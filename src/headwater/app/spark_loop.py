@@ -170,6 +170,9 @@ def _modes(config: Config, settings: SparkSettings) -> dict[Mode, tuple[str, ...
 def _schema_policy(config: Config, settings: SparkSettings) -> SchemaPolicy:
     """The policy; values that no source will read again are not asked for."""
     policy = settings.columns.as_policy()
+    if policy.mistyped_as_null:
+        where = "spark.schema.mistyped_as_null"
+        require_names(policy.mistyped_as_null, source_tables(config), where)
     if policy.on_add == "backfill":
         source = open_source(config.source.url, source_options(config))
         if not source.capabilities.backfill:

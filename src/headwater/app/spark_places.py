@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
+from headwater.event import TableId
 from headwater.log import SqliteLog
 
 _BETWEEN = ":"
@@ -14,10 +15,14 @@ _BETWEEN = ":"
 
 @dataclass(frozen=True, slots=True)
 class CursorPlaces:
-    """Implements parking.Places for one consumer of a log."""
+    """Implements parking.Places for one consumer of a log.
+
+    A table that is none of `tables` is left alone: its place stays, for when it is kept again.
+    """
 
     log_path: Path | str
     consumer: str
+    tables: tuple[str, ...] = ()
 
     def parked(self) -> Mapping[str, int]:
         """Every parked table with the last event that it has taken."""
@@ -25,6 +30,7 @@ class CursorPlaces:
             table: cursor.acked
             for cursor in SqliteLog(self.log_path).info().cursors
             if (table := parked_table(cursor.name, self.consumer)) is not None
+            and self._keeps(table)
         }
 
     def park(self, name: str, after: int) -> None:
@@ -36,6 +42,10 @@ class CursorPlaces:
     def release(self, name: str) -> None:
         """Let it go."""
         SqliteLog(self.log_path).remove_cursor(self._cursor(name))
+
+    def _keeps(self, name: str) -> bool:
+        schema, _, table = name.rpartition("@")[0].rpartition(".")
+        return not self.tables or TableId(schema or None, table).matches(self.tables)
 
     def _cursor(self, name: str) -> str:
         return f"{self.consumer}{_BETWEEN}{name}"

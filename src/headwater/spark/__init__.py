@@ -12,6 +12,7 @@
 - source: `format("headwater")`, streaming and batch, and an event batch as Spark rows.
 - session.py, jars.py: a quiet session with the right jars. modes.py: which tables in which modes.
 - progress.py: what Spark says of a stream. sql.py: names and values in statements.
+- classic.py: which sessions can keep tables.
 
 Holds: INV-10 (only available columns are written), exactly once per table and batch, INV-7 (state).
 May import: deliver, contract, event, errors, failpoint.

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
 from headwater.errors import ConfigError
+from headwater.event import TableId
 
 Policy = Literal["evolve", "lenient", "freeze", "halt"]
 OnAdd = Literal["ignore", "backfill"]
@@ -18,11 +20,14 @@ class SchemaPolicy:
 
     - `on_add`: whether the values that existing rows have in a new column are read again.
     - `on_drop`: whether a mirror drops a column with its source; tables with a history keep it.
+    - `mistyped_as_null`: globs of the tables that take a value which is not of its column's type as
+      NULL; others stop at it.
     """
 
     policy: Policy = "evolve"
     on_add: OnAdd = "ignore"
     on_drop: OnDrop = "keep"
+    mistyped_as_null: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Types alone would let a misspelt word pass for a policy."""
@@ -32,7 +37,17 @@ class SchemaPolicy:
                     "spark-schema",
                     f"{given!r} is none of {', '.join(get_args(known))}",
                 )
+        if isinstance(self.mistyped_as_null, str):
+            raise ConfigError(
+                "spark-schema",
+                "mistyped_as_null is one string, not globs of tables",
+                hint=f"mistyped_as_null=({self.mistyped_as_null!r},)",
+            )
         if self.on_drop == "drop" and self.policy != "evolve":
             raise ConfigError(
                 "spark-schema", f"policy {self.policy} drops no column; only evolve does"
             )
+
+    def forgives(self, table: TableId) -> bool:
+        """Whether the table takes a mistyped value as NULL."""
+        return table.matches(self.mistyped_as_null)

@@ -86,6 +86,10 @@ def test_schema_policy_is_taken_as_it_is_written_and_follows_the_source_if_nothi
     chosen = settings("schema: {policy: evolve, on_add_column: backfill, on_drop_column: drop}")
     assert chosen.columns.as_policy() == SchemaPolicy("evolve", "backfill", "drop")
     assert settings("mode: mirror").columns.as_policy() == SchemaPolicy()
+    forgiving = settings("schema: {mistyped_as_null: [orders]}").columns.as_policy()
+    assert (forgiving.forgives(ORDERS), forgiving.forgives(NOTES)) == (True, False)
+    with pytest.raises(ConfigError, match="one string"):
+        SchemaPolicy(mistyped_as_null="orders")
 
 
 def test_backfill_of_new_columns_is_refused_when_the_source_reads_nothing_beside_its_stream() -> (

@@ -58,6 +58,9 @@ class SchemaSettings(Section):
     on_drop_column: Annotated[
         OnDrop, Field(description="drop takes the column out of mirrors; histories keep it")
     ] = "keep"
+    mistyped_as_null: Annotated[
+        Globs, Field(description="Tables that take a value not of its column's type as NULL")
+    ] = ()
 
     @model_validator(mode="after")
     def _only_evolve_drops(self) -> SchemaSettings:
@@ -67,7 +70,9 @@ class SchemaSettings(Section):
 
     def as_policy(self) -> SchemaPolicy:
         """The same, as Spark's room has it."""
-        return SchemaPolicy(self.policy, self.on_add_column, self.on_drop_column)
+        return SchemaPolicy(
+            self.policy, self.on_add_column, self.on_drop_column, self.mistyped_as_null
+        )
 
 
 class SparkSettings(Section):

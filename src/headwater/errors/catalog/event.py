@@ -23,7 +23,7 @@ ENTRIES = section(
     (
         "value-mistyped",
         "A stored value does not have the type that the schema history gives its column.",
-        "Declare the column with the type that it really holds.",
+        "Correct it at the source. Spark tables go on with spark.schema.mistyped_as_null: [TABLE]",
     ),
     (
         "position-invalid",

@@ -31,6 +31,11 @@ ENTRIES = section(
         "Let one pipeline write to the target; it goes on by itself.",
     ),
     (
+        "spark-connect",
+        "Tables cannot be kept from a session of Spark Connect, which has no JVM of its own.",
+        "Run the job where the driver is, with spark-submit or SparkSession.builder.master(…).",
+    ),
+    (
         "spark-jars",
         "Spark's table-format jars could not be fetched.",
         "Connect to Maven Central once, or use --table-format parquet, which needs no jar.",

@@ -50,7 +50,8 @@ class Evolution:
         if shape is not None:
             target.alter(plan.alterations)
             _remember(target, plan, shape)
-        return _fitted(changes, plan), bool(plan.alterations)
+        forgiving = self.policy.forgives(changes.schema.table)
+        return replace(_fitted(changes, plan), forgiving=forgiving), bool(plan.alterations)
 
     def _ask(self, table: TableId, added: tuple[Column, ...]) -> None:
         """Ask for the values that rows got in a new column without an event of their own."""

@@ -15,7 +15,12 @@ from pyspark.sql import functions as f
 
 from headwater.event import Column, Operation, TableSchema
 from headwater.spark.change.columns import typed
-from headwater.spark.change.reading import Readings, in_table_names, with_image
+from headwater.spark.change.reading import (
+    Readings,
+    in_table_names,
+    with_forgiven_image,
+    with_image,
+)
 from headwater.spark.sql import quoted
 
 SEQ = "__sequence"
@@ -44,7 +49,7 @@ class TableChanges:
     `truncated_at` is the last truncate, before which nothing counts; `may_move` is false if no
     update tells what was before it, so none can have changed a key; `carrying` counts the changes
     of a key that did not bring every column along. Rows of a snapshot and other events are counted
-    apart.
+    apart. If it is `forgiving`, a value that is not of its column's type is read as NULL.
     """
 
     table: str
@@ -57,6 +62,7 @@ class TableChanges:
     shapes: tuple[Shape, ...] = ()
     reads_told: int = 0
     others_told: int = 0
+    forgiving: bool = False
 
     @property
     def events(self) -> int:
@@ -106,13 +112,20 @@ def events_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
     """The table's events after a position that are about rows, with the row of each parsed."""
     image = f.when(_is(Operation.DELETE), f.col("before")).otherwise(f.col("after"))
     rows = told_of(frame, changes, after).withColumn("__image", image)
-    return with_image(rows, ROW, "__image", changes.schema.columns, changes.readings)
+    return _with_row(rows, "__image", changes)
 
 
 def reads_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
     """Those of the table's events that are rows of a snapshot, with the row of each parsed."""
     reads = told_of(frame, changes, after).where(_is(Operation.READ))
-    return with_image(reads, ROW, "after", changes.schema.columns, changes.readings)
+    return _with_row(reads, "after", changes)
+
+
+def _with_row(rows: DataFrame, image: str, changes: TableChanges) -> DataFrame:
+    columns, readings = changes.schema.columns, changes.readings
+    if changes.forgiving:
+        return with_forgiven_image(rows, ROW, image, columns, _key(changes), readings)
+    return with_image(rows, ROW, image, columns, readings)
 
 
 def others_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:

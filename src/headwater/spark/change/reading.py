@@ -17,10 +17,16 @@ from headwater.spark.sql import quoted
 Readings = Mapping[int, Mapping[str, Column]]
 
 _FAIL = {"mode": "FAILFAST"}
+_FORGIVE = {"mode": "PERMISSIVE"}
 
 
 def with_image(
-    rows: DataFrame, name: str, image: str, columns: Sequence[Column], readings: Readings
+    rows: DataFrame,
+    name: str,
+    image: str,
+    columns: Sequence[Column],
+    readings: Readings,
+    how: dict[str, str] = _FAIL,
 ) -> DataFrame:
     """The rows with a JSON image parsed: a structure of the table's columns."""
     others = {
@@ -28,13 +34,13 @@ def with_image(
         for schema_id, reading in readings.items()
         if not _is_plain(columns, reading)
     }
-    plain = f.from_json(image, image_ddl(columns), _FAIL)
+    plain = f.from_json(image, image_ddl(columns), how)
     if not others:
         return rows.withColumn(name, plain)
     # Parsed in a step of its own: an expression over many fields would parse once for each.
     raw = {
         f"{name}_{place}": f.when(
-            f.col("schema_id") == schema_id, f.from_json(image, _raw_ddl(columns, reading), _FAIL)
+            f.col("schema_id") == schema_id, f.from_json(image, _raw_ddl(columns, reading), how)
         )
         for place, (schema_id, reading) in enumerate(others.items())
     }
@@ -45,6 +51,29 @@ def with_image(
     plain = f.when(~f.col("schema_id").isin(*others), plain)
     staged = rows.withColumns({**raw, f"{name}_plain": plain}).withColumn(name, chosen)
     return staged.drop(*raw, f"{name}_plain")
+
+
+def with_forgiven_image(
+    rows: DataFrame,
+    name: str,
+    image: str,
+    columns: Sequence[Column],
+    key: Sequence[str],
+    readings: Readings,
+) -> DataFrame:
+    """The same, with NULL for a value that is not of its type; a key must be (INV-10)."""
+    keys, strict = [each for each in columns if each.name in key], f"{name}_key"
+    parsed = with_image(rows, name, image, columns, readings, _FORGIVE)
+    if not keys:
+        return parsed
+    both = with_image(parsed, strict, image, keys, readings)
+    row = f.struct(
+        *(
+            f.col(f"{strict if each in keys else name}.{quoted(each.name)}").alias(each.name)
+            for each in columns
+        )
+    )
+    return both.withColumn(name, f.when(f.col(image).isNotNull(), row)).drop(strict)
 
 
 def in_table_names(names: SparkColumn, reading: Mapping[str, Column]) -> SparkColumn:
