@@ -10,6 +10,7 @@ from headwater.log import SqliteLog
 from headwater.spark.apply.tables import Tables
 from headwater.spark.modes import Modes
 from headwater.spark.table.delta import DeltaTargets
+from headwater.spark.table.target import Targets
 from headwater.testing.builders import IDENTITY
 from tests.spark.letters import Letters
 
@@ -29,6 +30,10 @@ class Lake:
     def head(self) -> int:
         return self._writer.head
 
+    def targets(self, log_id: str) -> Targets:
+        """The tables in their format."""
+        return DeltaTargets(self.target, log_id)
+
     def append(self, letters: Letters) -> None:
         """Put what the table has told into the log."""
         for batch in letters.take():
@@ -38,5 +43,5 @@ class Lake:
         """What the log holds after a sequence number, as one micro-batch."""
         reader = self.log.reader()
         frame = self.spark.read.format("headwater").option("startingSequence", after)
-        tables = Tables(DeltaTargets(self.target, reader.log_id), reader, self.modes)
+        tables = Tables(self.targets(reader.log_id), reader, self.modes)
         tables(frame.load(str(self.log.path)), 0)

@@ -59,6 +59,7 @@ class Modal(Lake):
     """With a table of every mode."""
 
     modes = Modes(chosen=dict.fromkeys(MODES, ("public.l*",)))
+    table_format = "delta"
 
     def oracle(self, names: tuple[str, ...]) -> Oracle:
         """The same log, event by event."""
@@ -70,7 +71,7 @@ class Modal(Lake):
 
     def held(self, mode: Mode, names: tuple[str, ...]) -> list[tuple[Any, ...]]:
         path = table_path(self.target, LETTERS.table, mode)
-        frame = self.spark.read.format("delta").load(path)
+        frame = self.spark.read.format(self.table_format).load(path)
         return list(map(tuple, frame.selectExpr(*map(quoted, names), *EXTRA[mode]).collect()))
 
 

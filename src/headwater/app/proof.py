@@ -61,11 +61,11 @@ def prove_with(
     progress: Callable[[str], None] = lambda _step: None,
 ) -> Proof:
     """The proof through a session that is open."""
+    from headwater.app.spark import targets_of
     from headwater.app.spark_rows import SparkRows
     from headwater.spark.modes import Modes
     from headwater.spark.proof.applied import AppliedTables
     from headwater.spark.proof.rows import as_stored
-    from headwater.spark.table.delta import DeltaTargets
 
     settings = config.spark
     if settings is None:
@@ -74,11 +74,7 @@ def prove_with(
     try:
         newest = {schema.table: schema for _, schema in reader.schemas()}
         modes = Modes(settings.mode, settings.modes.by_mode())
-        targets = (
-            DeltaTargets(settings.target, reader.log_id)
-            if settings.table_format == "delta"
-            else None
-        )
+        targets = targets_of(settings.table_format, settings.target, reader.log_id)
         tables_there = AppliedTables(session, settings.target, targets, modes)
         verifier = Verifier(
             reader,

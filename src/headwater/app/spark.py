@@ -25,8 +25,10 @@ from headwater.spark.modes import Mode, Modes
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
 from headwater.spark.table.delta import DeltaTargets
+from headwater.spark.table.iceberg import CATALOG_PREFIX, IcebergTargets
+from headwater.spark.table.target import Targets
 
-TableFormat = Literal["delta", "parquet"]
+TableFormat = Literal["delta", "iceberg", "parquet"]
 
 
 def register(session: SparkSession) -> None:
@@ -73,8 +75,9 @@ def _recipe(name: str, log: Path | str | None, registry: Mapping[str, str] | Non
 
 @dataclass(frozen=True, slots=True)
 class TableJob:
-    """Apply a log to tables below `target`; `interval_s` None catches up once and ends.
+    """Apply a log to tables in `target`; `interval_s` None catches up once and ends.
 
+    - `target`: a path or URI; for Iceberg also `catalog:NAME.NAMESPACE`, of the session's catalogs.
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
     """
@@ -100,14 +103,23 @@ class TableJob:
 
     @property
     def checkpoint(self) -> str:
-        """Spark's own place, beside the tables; it can be lost, because the tables know theirs."""
+        """Spark's own place, beside the tables; it can be lost, because the tables know theirs.
+
+        A catalog has no folder of ours: then it is beside the log.
+        """
+        if self._in_catalog:
+            return f"{Path(self.log_path).resolve()}-spark/checkpoint-{self.consumer}"
         return f"{self.location}/_headwater/checkpoint-{self.consumer}"
 
     @property
+    def _in_catalog(self) -> bool:
+        return self.table_format == "iceberg" and self.target.startswith(CATALOG_PREFIX)
+
+    @property
     def location(self) -> str:
-        """The target as Spark needs it: a URI as given, a path made absolute."""
+        """The target as Spark needs it: a URI or catalog as given, a path made absolute."""
         target = self.target.rstrip("/")
-        return target if "://" in target else str(Path(target).resolve())
+        return target if "://" in target or self._in_catalog else str(Path(target).resolve())
 
     def start(self, session: SparkSession) -> RunningStream:
         """Start the stream in the session."""
@@ -127,12 +139,10 @@ class TableJob:
 
     def _apply(self) -> Apply:
         reader = SqliteLog(self.log_path).reader()
-        match self.table_format:
-            case "delta":
-                targets = DeltaTargets(self.location, reader.log_id)
-                return Tables(targets, reader, self._modes())
-            case "parquet":
-                return AppendLog(self.location, reader)
+        targets = targets_of(self.table_format, self.location, reader.log_id)
+        if targets is None:
+            return AppendLog(self.location, reader)
+        return Tables(targets, reader, self._modes())
 
     def run_once(self, session: SparkSession) -> int:
         """Apply everything in the log now and move the cursor; returns the sequence reached.
@@ -151,6 +161,17 @@ class TableJob:
             cursor.close()
 
 
+def targets_of(table_format: TableFormat, location: str, log_id: str) -> Targets | None:
+    """The tables of a format; None for Parquet, which has folders of changes and no tables."""
+    match table_format:
+        case "delta":
+            return DeltaTargets(location, log_id)
+        case "iceberg":
+            return IcebergTargets(location, log_id)
+        case "parquet":
+            return None
+
+
 @contextmanager
 def spark_session(
     table_format: TableFormat = "delta", master: str = "local[2]"
@@ -165,7 +186,8 @@ def spark_session(
     cores = master.removeprefix("local").strip("[]") or "1"
     try:
         session = local_session(
-            delta=table_format == "delta", cores=2 if cores == "*" else int(cores)
+            formats=() if table_format == "parquet" else (table_format,),
+            cores=2 if cores == "*" else int(cores),
         )
     except HeadwaterError:
         raise

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,11 @@ _LOCAL = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.python.unix.domain.socket.enabled": "true",
 }
-_DELTA = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+_EXTENSIONS = {
+    "delta": "io.delta.sql.DeltaSparkSessionExtension",
+    "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+}
+_DELTA_CATALOG = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 _JVM_END_S = 60
@@ -46,19 +50,32 @@ _DELTA_LOCAL = {"spark.databricks.delta.snapshotPartitions": "2"}
 
 def delta_conf() -> dict[str, str]:
     """The confs that Delta needs, for a session of your own."""
-    files = ",".join(str(jar) for jar in jars.ensure())
-    return {**_DELTA, "spark.jars": files}
+    return table_conf("delta")
+
+
+def iceberg_conf() -> dict[str, str]:
+    """The confs that Iceberg needs, for a session of your own."""
+    return table_conf("iceberg")
+
+
+def table_conf(*formats: str) -> dict[str, str]:
+    """The confs of one format or of several in one session."""
+    files = ",".join(str(jar) for each in formats for jar in jars.ensure(each))
+    extensions = ",".join(_EXTENSIONS[each] for each in formats)
+    catalog = _DELTA_CATALOG if "delta" in formats else {}
+    return {**catalog, "spark.sql.extensions": extensions, "spark.jars": files}
 
 
 def local_session(
     *,
-    delta: bool = True,
+    formats: Sequence[str] = ("delta",),
     cores: int = 2,
     memory: str = "2g",
     extra: dict[str, str] | None = None,
 ) -> SparkSession:
     """A local session whose JVM writes to a file instead of the terminal.
 
+    `formats` names the table formats whose jars it has: `delta`, `iceberg`, both, or none.
     The JVM's output, with the reason of a failed start, is in `HEADWATER_SPARK_LOG` if that is set,
     else in a new folder of the system's temporary directory.
     """
@@ -73,8 +90,8 @@ def local_session(
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={properties}",
     }
-    if delta:
-        settings |= delta_conf() | _DELTA_LOCAL
+    if formats:
+        settings |= table_conf(*formats) | _DELTA_LOCAL
     settings |= extra or {}
     # Workers must be this Python, not the first one on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -31,8 +31,11 @@ class SparkSettings(Section):
 
     target: Annotated[Target, Field(min_length=1, description="Directory or URI of the tables")]
     table_format: Annotated[
-        Literal["delta", "parquet"],
-        Field(description="delta has every mode; parquet appends every change and needs no jar"),
+        Literal["delta", "iceberg", "parquet"],
+        Field(
+            description="delta has every mode; iceberg too, on Spark 4.1; parquet appends every"
+            " change and needs no jar"
+        ),
     ] = "delta"
     mode: Annotated[Mode, Field(description="What is kept of a table that modes does not name")] = (
         "mirror"

@@ -26,6 +26,11 @@ ENTRIES = section(
         "Connect to Maven Central once, or use --table-format parquet, which needs no jar.",
     ),
     (
+        "spark-no-build",
+        "The table format has no build for the installed Spark.",
+        "Install the Spark that the message names, or choose another spark.table_format.",
+    ),
+    (
         "spark-option",
         'An option of format("headwater") is missing or has a wrong value.',
         "Give at least the path: spark.read.format('headwater').load('shop.hwlog')",
@@ -49,6 +54,16 @@ ENTRIES = section(
         "spark-type-changed",
         "A column has another type at the source than in the mirrored table.",
         "Run the statement shown, or mirror into a new table.",
+    ),
+    (
+        "spark-overtaken",
+        "Two drivers apply the same log to the same table.",
+        "Leave one of them running; the other may start again and finds its place in the table.",
+    ),
+    (
+        "spark-table-taken",
+        "Two source tables have the same name in the catalog of the target.",
+        "Apply one of them to another namespace, or to a folder, where every name is kept.",
     ),
     (
         "spark-master",

@@ -13,16 +13,16 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
+
+from headwater.contract import SegmentInfo
+from headwater.errors import GapError
+from headwater.failpoint import failpoint
+from headwater.spark.source.limits import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
-
-from headwater.contract import SegmentInfo
-from headwater.errors import GapError
-from headwater.failpoint import failpoint
 from headwater.spark.source.options import Options
 from headwater.spark.source.ranges import LogOpener, RangeReader
 
@@ -66,15 +66,17 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
         """The head, from which Spark's progress tells the lag."""
         return {"sequence": self._head()}
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """The end of the next micro-batch: a transaction's end within the limit."""
+    def latestOffset(  # noqa: N802
+        self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
+    ) -> dict[str, Any]:
+        """The end of the next micro-batch: a transaction's end within the limit.
+
+        Spark 4.1 says neither; then it is the newest one, and `partitions` meets the start.
+        """
         with closing(self._opener.reader(self._options.path)) as reader:
-            if start["log"] != reader.log_id:
-                raise GapError(
-                    "spark-other-log",
-                    "the checkpoint belongs to another log than the one at this path",
-                    where=self._options.path,
-                )
+            if start is None:
+                return {"sequence": reader.bounds().head, "log": reader.log_id}
+            self._require_log(start, reader.log_id)
             begin = int(start["sequence"])
             head = reader.bounds().head if self._stop_at is None else self._stop_at
             end = max(head, begin)
@@ -83,12 +85,21 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
                 end = _border(runs, begin + limit.max_rows, end)
             return {"sequence": end, "log": start["log"]}
 
+    def _require_log(self, start: dict[str, Any], log_id: str) -> None:
+        if start["log"] != log_id:
+            raise GapError(
+                "spark-other-log",
+                "the checkpoint belongs to another log than the one at this path",
+                where=self._options.path,
+            )
+
     def _head(self) -> int:
         with closing(self._opener.reader(self._options.path)) as reader:
             return reader.bounds().head
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The ranges of a micro-batch's tasks."""
+        self._require_log(start, end["log"])
         return list(self._plan(int(start["sequence"]), int(end["sequence"])))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
