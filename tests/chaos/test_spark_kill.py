@@ -39,8 +39,13 @@ MIDDLE = (
     "spark.batch.end",
 )
 LAST = ("spark.table.before_alter", "spark.source.before_commit")
-# Of the append-only Parquet log, which has no tables to mirror.
-ELSEWHERE = {"spark.table.before_write"}
+# Of the append-only Parquet log, which has no tables to mirror, and of Iceberg, whose drivers are
+# killed in tests/spark/iceberg.
+ELSEWHERE = {
+    "spark.table.before_write",
+    "spark.iceberg.before_publish",
+    "spark.iceberg.after_publish",
+}
 TWICE = {"spark.batch.begin", "spark.batch.end"}
 
 

@@ -36,6 +36,7 @@ _LOCAL = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.python.unix.domain.socket.enabled": "true",
 }
+CATALOG = "headwater"
 _EXTENSIONS = {
     "delta": "io.delta.sql.DeltaSparkSessionExtension",
     "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
@@ -53,9 +54,24 @@ def delta_conf() -> dict[str, str]:
     return table_conf("delta")
 
 
-def iceberg_conf() -> dict[str, str]:
-    """The confs that Iceberg needs, for a session of your own."""
-    return table_conf("iceberg")
+def iceberg_conf(target: str | None = None) -> dict[str, str]:
+    """The confs that Iceberg needs, for a session of your own.
+
+    With a target, its tables are known there as `headwater.NAME`.
+    """
+    return table_conf("iceberg") | ({} if target is None else folder_conf(target))
+
+
+def folder_conf(location: str, name: str = CATALOG) -> dict[str, str]:
+    """The confs that make a folder of Iceberg tables a catalog."""
+    catalog = f"spark.sql.catalog.{name}"
+    return {
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": location,
+        # A position read from a remembered table could be an old one.
+        f"{catalog}.cache-enabled": "false",
+    }
 
 
 def table_conf(*formats: str) -> dict[str, str]:

@@ -15,14 +15,15 @@ collect_ignore_glob = [] if installed_version("pyspark").startswith("4.1.") else
 
 
 @pytest.fixture(scope="session")
-def spark() -> Iterator["SparkSession"]:
-    """A session with Delta and Iceberg."""
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
+    """A session with Delta, with Iceberg, and with a catalog that is named `ice`."""
     from headwater.app.spark import register
-    from headwater.spark.session import end_session, local_session
+    from headwater.spark.session import end_session, folder_conf, local_session
 
     # Tables of a few rows: compiling each plan would take far longer than running it.
     quick = {"spark.sql.codegen.wholeStage": "false", "spark.sql.shuffle.partitions": "1"}
-    session = local_session(formats=("delta", "iceberg"), extra=quick)
+    ice = folder_conf(str(tmp_path_factory.mktemp("ice")), "ice")
+    session = local_session(formats=("delta", "iceberg"), extra=quick | ice)
     register(session)
     yield session
     end_session(session)

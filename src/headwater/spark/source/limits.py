@@ -6,8 +6,10 @@ is there is then taken whole, and the words below only let the same classes be d
 
 from __future__ import annotations
 
+import json
+from ast import literal_eval
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 SPARK_LIMITS = find_spec("pyspark.sql.streaming.datasource") is not None
 
@@ -36,10 +38,17 @@ else:
         """Spark 4.1 fixes the end of such a run by itself."""
 
 
+def offset_of(progress: str) -> dict[str, Any]:
+    """An offset as a query's progress shows it: JSON, before 4.2 the way Python shows a dict."""
+    found: dict[str, Any] = json.loads(progress) if SPARK_LIMITS else literal_eval(progress)
+    return found
+
+
 __all__ = [
     "SPARK_LIMITS",
     "ReadAllAvailable",
     "ReadLimit",
     "ReadMaxRows",
     "SupportsTriggerAvailableNow",
+    "offset_of",
 ]

@@ -15,13 +15,11 @@ from pyspark.sql import SparkSession
 
 from headwater.event import TableId
 from headwater.spark.modes import Mode
+from headwater.spark.session import CATALOG, folder_conf
 from headwater.spark.sql import quoted
 from headwater.spark.table.path import table_path
 
 CATALOG_PREFIX = "catalog:"
-# The name that `iceberg_conf(target)` gives people for the folder's tables.
-CATALOG = "headwater"
-_SPARK_CATALOG = "org.apache.iceberg.spark.SparkCatalog"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +78,3 @@ def catalog_of(target: str) -> Catalog:
     if target.startswith(CATALOG_PREFIX):
         return Named(tuple(target.removeprefix(CATALOG_PREFIX).split(".")))
     return Folder(target.rstrip("/"))
-
-
-def folder_conf(location: str, name: str = CATALOG) -> dict[str, str]:
-    """The settings that make a folder's tables known as `NAME.table`."""
-    catalog = f"spark.sql.catalog.{name}"
-    return {
-        catalog: _SPARK_CATALOG,
-        f"{catalog}.type": "hadoop",
-        f"{catalog}.warehouse": location,
-        # A position read from a remembered table could be an old one.
-        f"{catalog}.cache-enabled": "false",
-    }
