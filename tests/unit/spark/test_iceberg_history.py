@@ -12,7 +12,9 @@ OURS = "log-1"
 Told = dict[int, tuple[int | None, int | None]]
 
 
-def history(snapshots: Told, current: int | None, log: str = OURS, **noted: int) -> History:
+def history(
+    snapshots: Told, current: int | None, noted: dict[str, int], log: str = OURS
+) -> History:
     """Snapshots by id: parent, and the position that its summary carries."""
     listed = [
         {
@@ -58,11 +60,11 @@ def history(snapshots: Told, current: int | None, log: str = OURS, **noted: int)
 def test_position_is_that_of_the_rows_when_others_commit_expire_or_go_back(
     snapshots: Told, current: int | None, noted: dict[str, int], applied: int
 ) -> None:
-    assert history(snapshots, current, **noted).applied(OURS) == applied
+    assert history(snapshots, current, noted).applied(OURS) == applied
 
 
 def test_position_of_another_log_is_not_ours() -> None:
-    theirs = history({1: (None, 10)}, 1, log="log-2", sequence=10, snapshot=9)
+    theirs = history({1: (None, 10)}, 1, {"sequence": 10, "snapshot": 9}, log="log-2")
     assert theirs.applied(OURS) == 0
     assert theirs.applied("log-2") == 10
     assert SNAPSHOT in theirs.properties
