@@ -13,6 +13,7 @@ from pyspark.sql import SparkSession
 
 from headwater.spark.modes import MODES, Mode, Modes
 from headwater.spark.sql import quoted
+from headwater.spark.table import pruning
 from headwater.spark.table.layout import (
     COMMITTED_AT,
     CURRENT,
@@ -47,8 +48,12 @@ EXTRA: dict[Mode, tuple[str, ...]] = {
 
 
 @pytest.fixture
-def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
-    """Tables of a few rows: compiling each plan would take far longer than running it."""
+def interpreted(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
+    """Tables of a few rows: compiling each plan would take far longer than running it.
+
+    And of a few files, which are told by ranges of keys all the same.
+    """
+    monkeypatch.setattr(pruning, "_WORTH_FILES", 0)
     compiled = "spark.sql.codegen.wholeStage"
     spark.conf.set(compiled, "false")
     yield spark

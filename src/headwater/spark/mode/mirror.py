@@ -11,6 +11,7 @@ from headwater.spark.change.task import Task
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import MIRROR, SEQUENCE
 from headwater.spark.table.merge import merge_sql
+from headwater.spark.table.pruning import pruned
 from headwater.spark.table.target import Standing, Target
 
 
@@ -28,4 +29,5 @@ def mirror(table: Target, task: Task, standing: Standing) -> None:
         names = map(quoted, changes.columns)
         table.fill(kept.select(*names, col(SEQ).alias(SEQUENCE)), task.until)
     else:
-        table.write(last, task.until, lambda target, view: merge_sql(target, view, changes))
+        with pruned(last, changes.schema.primary_key, standing) as (kept, within):
+            table.write(kept, task.until, lambda name, view: merge_sql(name, view, changes, within))

@@ -115,7 +115,12 @@ class DeltaTarget:
         )
         snapshot = log.update(False, none, none)  # noqa: FBT003
         found = snapshot.transactions().get(self._app_id)
-        return Standing(int(snapshot.version()), int(found.get()) if found.isDefined() else 0)
+        files = snapshot.numOfFilesIfKnown()
+        return Standing(
+            version=int(snapshot.version()),
+            applied=int(found.get()) if found.isDefined() else 0,
+            files=int(files.get()) if files.isDefined() else 0,
+        )
 
     def rows(self, standing: Standing) -> DataFrame | None:
         """The rows as they stood, whatever another driver has written since."""

@@ -18,10 +18,14 @@ Statement = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A version of a table, None if there is no table, and the last change that is in it."""
+    """A version of a table, None if there is no table, and the last change that is in it.
+
+    `files` is how many data files it has, 0 if nobody counted.
+    """
 
     version: int | None
     applied: int
+    files: int = 0
 
 
 class Target(Protocol):

@@ -36,6 +36,12 @@ class History:
             properties=said.get("properties", {}),
         )
 
+    @property
+    def files(self) -> int:
+        """How many data files the table has."""
+        newest = next(self._summaries(), {})
+        return int(newest.get("total-data-files", 0))
+
     def applied(self, log_id: str) -> int:
         """The last sequence number of a log that is in the table.
 

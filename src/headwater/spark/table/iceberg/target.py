@@ -75,7 +75,7 @@ class IcebergTarget:
             return Standing(None, 0)
         history = self._history()
         self._seen = history.applied(self._log_id)
-        return Standing(history.current, self._seen)
+        return Standing(history.current, self._seen, history.files)
 
     def rows(self, standing: Standing) -> DataFrame | None:
         """The rows as they stood, whatever another driver has written since."""
