@@ -42,6 +42,9 @@ LAST = ("spark.table.before_alter", "spark.source.before_commit")
 # Of the append-only Parquet log, which has no tables to mirror, and of Iceberg, whose drivers are
 # killed in tests/spark/iceberg.
 ELSEWHERE = {
+    "spark.parquet.before_snapshot",
+    "spark.parquet.before_mark",
+    "spark.parquet.after_mark",
     "spark.table.before_write",
     "spark.iceberg.before_publish",
     "spark.iceberg.after_publish",

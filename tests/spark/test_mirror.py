@@ -61,7 +61,9 @@ def _assert_equal(spark: SparkSession, shop: Shop, target: Path, kind: TableForm
         if kind == "delta":
             frame = spark.read.format("delta").load(path)
         else:
-            frame = current_rows(spark, path, schema.primary_key)
+            rows = current_rows(spark, path, schema.primary_key)
+            assert rows is not None
+            frame = rows
         stored = sorted(map(encode_row, stored_rows(frame, schema)))
         assert stored == sorted(map(encode_row, _source_rows(shop, schema))), name
 

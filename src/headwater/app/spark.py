@@ -26,6 +26,7 @@ from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
 from headwater.spark.table.delta import DeltaTargets
 from headwater.spark.table.iceberg import CATALOG_PREFIX, IcebergTargets
+from headwater.spark.table.parquet import SnapshotPolicy
 from headwater.spark.table.target import Targets
 
 TableFormat = Literal["delta", "iceberg", "parquet"]
@@ -80,6 +81,7 @@ class TableJob:
     - `target`: a path or URI; for Iceberg also `catalog:NAME.NAMESPACE`, of the session's catalogs.
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
+    - `snapshots`: how often Parquet tables get their rows written out: `SnapshotPolicy(every=20)`.
     """
 
     log_path: Path | str
@@ -91,6 +93,7 @@ class TableJob:
     max_events: int | None = 200_000
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
@@ -141,7 +144,7 @@ class TableJob:
         reader = SqliteLog(self.log_path).reader()
         targets = targets_of(self.table_format, self.location, reader.log_id)
         if targets is None:
-            return AppendLog(self.location, reader)
+            return AppendLog(self.location, reader, self.snapshots)
         return Tables(targets, reader, self._modes())
 
     def run_once(self, session: SparkSession) -> int:

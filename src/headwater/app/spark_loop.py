@@ -97,7 +97,7 @@ def spark_loop(
     if settings is None:
         raise ValueError("the configuration has no spark section")
     opened = open_session or session_factory(settings)
-    from headwater.app.spark import TableJob
+    from headwater.app.spark import SnapshotPolicy, TableJob
 
     interval = None if once or settings.trigger == "available_now" else settings.trigger.seconds
     job = TableJob(
@@ -109,6 +109,7 @@ def spark_loop(
         interval_s=interval,
         mode=settings.mode,
         modes=_modes(config, settings),
+        snapshots=SnapshotPolicy(settings.snapshots.every, settings.snapshots.keep_changes),
     )
     return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
 

@@ -64,6 +64,13 @@ def test_iceberg_tables_have_modes_and_no_catalog_that_a_file_could_name() -> No
         parse_config(section, environment={})
 
 
+def test_snapshots_may_be_rarer_or_never_but_not_after_no_batch() -> None:
+    assert settings("table_format: parquet").snapshots.every == 50
+    assert settings("snapshots: {every: null}").snapshots.every is None
+    assert settings("snapshots: {every: 3, keep_changes: false}").snapshots.every == 3
+    assert "spark.snapshots.every" in problems("snapshots: {every: 0}")
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

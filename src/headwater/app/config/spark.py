@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from headwater.app.config.quantity import Duration
-from headwater.app.config.scalar import Target, Text, Trigger
+from headwater.app.config.scalar import Bool, Int, Target, Text, Trigger
 from headwater.app.config.section import EVERY_TABLE, Globs, Section
 from headwater.spark.modes import MODES, Mode
 
@@ -26,6 +26,15 @@ class ModeSettings(Section):
         return {mode: globs for mode, globs in lists.items() if globs}
 
 
+class SnapshotSettings(Section):
+    """The rows of Parquet tables, written out beside their changes."""
+
+    every: Annotated[Int | None, Field(ge=1, description="After so many batches; null: never")] = 50
+    keep_changes: Annotated[
+        Bool, Field(description="Whether changes stay that two snapshots hold")
+    ] = True
+
+
 class SparkSettings(Section):
     """Tables that Spark keeps equal to the source."""
 
@@ -42,6 +51,9 @@ class SparkSettings(Section):
     )
     modes: Annotated[ModeSettings, Field(description="What is kept of which tables")] = (
         ModeSettings()
+    )
+    snapshots: Annotated[SnapshotSettings, Field(description="Rows of Parquet tables")] = (
+        SnapshotSettings()
     )
     trigger: Annotated[
         Trigger,

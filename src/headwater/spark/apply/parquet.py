@@ -1,8 +1,11 @@
-"""Parquet: an append log per table. It needs no jar, and Parquet has no MERGE."""
+"""Parquet: an append log per table, and its rows from time to time. It needs no jar.
+
+Parquet has no MERGE.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
@@ -12,7 +15,7 @@ from headwater.failpoint import failpoint
 from headwater.spark.change.changes import AT, DELETED, MISSING, MOVED, PARTIAL, SEQ, row_changes
 from headwater.spark.change.contents import classified, contents
 from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
-from headwater.spark.table.parquet import BATCH
+from headwater.spark.table.parquet import BATCH, Appended, SnapshotPolicy
 from headwater.spark.table.path import table_path
 
 
@@ -26,6 +29,7 @@ class AppendLog:
 
     target: str
     history: SchemaHistory
+    snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Append one micro-batch."""
@@ -43,6 +47,8 @@ class AppendLog:
                     failpoint("spark.table.before_write")
                     path = f"{folder}/{BATCH}={batch.until}"
                     named.coalesce(1).write.mode("overwrite").parquet(path)
+                    appended = Appended(frame.sparkSession, folder)
+                    appended.compact(changes.schema.primary_key, self.snapshots)
                 except HeadwaterError:
                     raise
                 except Exception as exc:

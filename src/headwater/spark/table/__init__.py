@@ -1,5 +1,6 @@
-"""A table of the lake: target.py says what a format must do, delta.py does it for Delta.
+"""A table of the lake: target.py says what a format must do, delta.py and iceberg do it.
 
 layout.py has the columns that modes add, path.py the names of tables, merge.py and upsert.py the
-statements; parquet.py reads a folder of appended changes, which is no table but amounts to one.
+statements, pruning.py their ranges of keys. parquet.py reads a folder of appended changes, which is
+no table but amounts to one.
 """
