@@ -80,6 +80,13 @@ class Bench:
             order = [(work, mine), (reference, theirs), (reference, control)]
             for run, samples in order if turn % 2 == 0 else reversed(order):
                 samples.append(run())
+        return self.add(name, mine, (label, theirs, control))
+
+    def add(
+        self, name: str, mine: list[float], peer: tuple[str, list[float], list[float]]
+    ) -> float:
+        """A comparison whose rounds were run elsewhere: the peer's rates and its control's."""
+        label, theirs, control = peer
         result = Comparison(name, label, "events/s", mine, theirs, control)
         self.comparisons.append(result)
         print(f"  {name}: {statistics.median(mine):,.0f}/s = {result.ratio:.2f} of {label}")

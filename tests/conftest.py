@@ -19,7 +19,7 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("headwater")
 
-pytest_plugins = ["tests.fix_postgres", "tests.fix_registry", "tests.fix_spark"]
+pytest_plugins = ["tests.fix_kafka", "tests.fix_postgres", "tests.fix_registry", "tests.fix_spark"]
 
 _DOES_NOT_APPLY = " declares no "
 

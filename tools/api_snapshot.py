@@ -35,7 +35,7 @@ def surface() -> str:
     import headwater
 
     lines = [*_section("headwater", headwater, headwater.__all__)]
-    for name in ("headwater.aio", "headwater.formats"):
+    for name in ("headwater.aio", "headwater.formats", "headwater.pipelines"):
         lines += _section(name, importlib.import_module(name))
     for module in _test_kit():
         lines += _section(module.__name__, module)

@@ -12,6 +12,8 @@ from pyspark.sql import DataFrame, SparkSession
 
 from benchmarks.harness import Bench, timed
 from benchmarks.rows import SOURCE_UID, customers
+from benchmarks.spark.applying import applying
+from benchmarks.spark.load import initial_load
 from headwater.app.spark import TableJob, spark_session
 from headwater.contract import SourceBatch, SourceIdentity
 from headwater.event import Position
@@ -107,6 +109,8 @@ def main() -> int:
         with spark_session() as spark:
             read_rates(bench, spark, folder)
             end_to_end(bench, spark, folder)
+            applying(bench, spark, folder)
+            initial_load(bench, spark, folder)
     finally:
         shutil.rmtree(folder)
     return bench.finish()

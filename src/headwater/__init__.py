@@ -9,9 +9,9 @@
             batch.ack()
 
 `capture` reads a database, `subscribe` an existing log; `headwater.aio` has both for asyncio;
-`headwater.formats` turns events into the records of other systems and back. The names below are the
-public surface; each is loaded when it is first used, so importing this package loads no driver, no
-Arrow and no Spark.
+`headwater.formats` turns events into the records of other systems and back, `headwater.pipelines`
+has functions on Spark's frames of events. The names below are the public surface; each is loaded
+when it is first used, so importing this package loads no driver, no Arrow and no Spark.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 from headwater._version import __version__
 
 if TYPE_CHECKING:
-    from headwater import aio, formats
+    from headwater import aio, formats, pipelines
     from headwater.app.api import CaptureOptions, capture, subscribe
     from headwater.app.capturing import Capture
     from headwater.app.config import Config, load_config
@@ -69,6 +69,7 @@ __all__ = [
     "capture",
     "formats",
     "load_config",
+    "pipelines",
     "subscribe",
 ]
 
@@ -97,7 +98,7 @@ _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("aio", "formats"):
+    if name in ("aio", "formats", "pipelines"):
         return import_module(f"headwater.{name}")
     home = _HOME_OF.get(name)
     if home is None:

@@ -1,6 +1,6 @@
 """The driver process that is killed: the log into Delta tables, once through, then a dump.
 
-python -m tests.chaos.spark_driver DIRECTORY [--plant unguarded_merge] [--dump]
+python -m tests.chaos.spark_driver DIRECTORY [--plant unguarded_merge] [--max-events N] [--dump]
 """
 
 from __future__ import annotations
@@ -8,6 +8,9 @@ from __future__ import annotations
 import argparse
 import base64
 import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +20,9 @@ from headwater.app.spark import TableJob, spark_session
 from headwater.errors import HeadwaterError
 from headwater.event import TableId
 from headwater.spark.change.changes import SEQ, TableChanges
+from headwater.spark.keep.keeper import KeepPolicy
 from headwater.spark.mode import mirror
-from headwater.spark.table import merge
-from headwater.spark.table.delta import DeltaTarget
+from headwater.spark.table import delta, merge
 from headwater.spark.table.layout import SEQUENCE
 from headwater.spark.table.path import table_path
 from tests.chaos.worker import Place
@@ -33,16 +36,26 @@ def plant_unguarded_merge() -> None:
     def unguarded(target: str, view: str, changes: TableChanges, within: str = "true") -> str:
         return guarded(target, view, changes, within).replace(f"s.{SEQ} > t.{SEQUENCE}", "true")
 
-    def nothing(self: DeltaTarget, until: int) -> None:
-        del self, until
+    @contextmanager
+    def nothing(session: SparkSession, app_id: str, until: int) -> Iterator[None]:
+        del session, app_id, until
+        yield
 
     mirror.merge_sql = unguarded  # type: ignore[attr-defined]
-    DeltaTarget._carry_position = nothing  # type: ignore[method-assign]
+    delta.carrying = nothing  # type: ignore[attr-defined]
 
 
-def drive(place: Place, *, dump: bool) -> None:
+def drive(place: Place, max_events: int, *, dump: bool) -> None:
     target = str(place.directory / "tables")
-    job = TableJob(place.log, target, interval_s=None)
+    # To be killed in a compaction there must be one: any table has more files than this allows.
+    eager = "spark.keep" in os.environ.get("HEADWATER_FAILPOINT", "")
+    job = TableJob(
+        place.log,
+        target,
+        interval_s=None,
+        max_events=max_events,
+        maintenance=KeepPolicy(surplus=-2) if eager else KeepPolicy(),
+    )
     with spark_session() as session:
         job.run_once(session)
         if dump:
@@ -67,12 +80,13 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--plant", choices=["", "unguarded_merge"], default="")
+    parser.add_argument("--max-events", type=int, default=200_000)
     parser.add_argument("--dump", action="store_true")
     chosen = parser.parse_args()
     if chosen.plant:
         plant_unguarded_merge()
     try:
-        drive(Place(chosen.directory), dump=chosen.dump)
+        drive(Place(chosen.directory), chosen.max_events, dump=chosen.dump)
     except HeadwaterError as error:
         raise SystemExit(f"{error.code}: {error}") from error
 

@@ -20,6 +20,7 @@ from tests.chaos.workload import KEYS, Workload
 
 _ROOT = Path(__file__).parents[2]
 PATIENCE_S = 400.0
+_CHUNK = "source.sqlite.chunk_read"
 # Short lives: compiling less and collecting simply makes a JVM start in two thirds of the time.
 _JVM = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -31,6 +32,7 @@ class Mirrored:
     place: Place
     workload: Workload
     nursery: Nursery
+    max_events: int = 200_000
 
     def capture(self) -> None:
         """Let a worker bring everything that the application wrote into the log."""
@@ -45,13 +47,28 @@ class Mirrored:
         self.workload.touch()
         self.capture()
 
+    def begin_load(self) -> None:
+        """A first load that takes several micro-batches, and every row changes in its middle."""
+        self.max_events = 10
+        for _ in range(4):
+            self.workload.step()
+        killed = Job(directory=str(self.place.directory), failpoints=f"{_CHUNK}=kill@5")
+        assert self.nursery.start(killed).wait() == -signal.SIGKILL
+        self.workload.rewrite()
+        self.capture()
+
     @contextmanager
     def driver(
         self, failpoints: str = "", *, plant: str = "", dump: bool = False
     ) -> Iterator[subprocess.Popen[bytes]]:
         """A driver in a process group of its own; whatever of it is left at the end is ended."""
         self.trace.unlink(missing_ok=True)
-        arguments = [str(self.place.directory), f"--plant={plant}", *(["--dump"] if dump else [])]
+        arguments = [
+            str(self.place.directory),
+            f"--plant={plant}",
+            f"--max-events={self.max_events}",
+            *(["--dump"] if dump else []),
+        ]
         with (self.place.directory / "driver.log").open("wb") as output:
             process = subprocess.Popen(
                 [sys.executable, "-m", "tests.chaos.spark_driver", *arguments],

@@ -30,15 +30,32 @@ FIRST = (
     "spark.table.before_fill",
     "spark.table.after_fill",
 )
+# Of tables that are loaded, in the order in which one meets them.
+LOAD = (
+    "spark.load.before_append",
+    "spark.load.after_append",
+    "spark.load.after_keep",
+    "spark.load.closed",
+    "spark.load.merged",
+    "spark.load.before_switch",
+    "spark.load.after_switch",
+    "spark.load.cleared",
+)
 # Of tables that stand; the seed shuffles them.
 MIDDLE = (
     "spark.table.before_merge",
     "spark.table.after_merge",
-    "spark.table.after_property",
     "spark.batch.begin",
     "spark.batch.end",
 )
-LAST = ("spark.table.before_alter", "spark.source.before_commit")
+LAST = (
+    "spark.table.before_alter",
+    "spark.table.after_alter",
+    "spark.keep.before_compact",
+    "spark.keep.after_compact",
+    "spark.keep.before_expire",
+    "spark.source.before_commit",
+)
 # Of the append-only Parquet log, which has no tables to mirror, and of Iceberg, whose drivers are
 # killed in tests/spark/iceberg.
 ELSEWHERE = {
@@ -50,13 +67,16 @@ ELSEWHERE = {
     "spark.iceberg.after_publish",
 }
 TWICE = {"spark.batch.begin", "spark.batch.end"}
+# A first rename is two statements: the second is the one after which the table has new names.
+AT_THE_SECOND = {"spark.table.after_alter"}
 
 
 FULL = os.environ.get("HEADWATER_CHAOS") == "full"
 SEEDS = (1, 2, 3) if FULL else (1,)
-# Around the commits: a new table is filled, an old one merged, and the batch is not yet over.
+# Around the commits: a new table is filled or loaded, an old one merged, the batch is not yet over.
 SHORT = (
-    "spark.table.before_create",
+    "spark.load.closed",
+    "spark.load.after_switch",
     "spark.table.after_fill",
     "spark.table.before_merge",
     "spark.batch.end",
@@ -64,8 +84,8 @@ SHORT = (
 
 
 def test_every_spark_failpoint_is_killed_at_when_the_code_names_it() -> None:
-    assert set(failpoints("spark")) == {*FIRST, *MIDDLE, *LAST, *ELSEWHERE}
-    assert {*FIRST, *MIDDLE, *LAST}.issuperset(SHORT)
+    assert set(failpoints("spark")) == {*FIRST, *LOAD, *MIDDLE, *LAST, *ELSEWHERE}
+    assert {*FIRST, *LOAD, *MIDDLE, *LAST}.issuperset(SHORT)
 
 
 def lives(seed: int) -> list[list[Kill]]:
@@ -73,13 +93,19 @@ def lives(seed: int) -> list[list[Kill]]:
     chooser = random.Random(seed)
     later = [*chooser.sample(MIDDLE, len(MIDDLE)), *LAST]
     kills = {
-        name: Kill(name, 1 if name in LAST else chooser.randint(1, 2 if name in TWICE else 3))
+        name: Kill(name, _last_hit(name) or chooser.randint(1, 2 if name in TWICE else 3))
         for name in (*FIRST, *later)
         if FULL or name in SHORT
     }
     first = [[kills[name]] for name in FIRST if name in kills]
     *earlier, last = first
     return [*earlier, [*last, *(kills[name] for name in later if name in kills)]]
+
+
+def _last_hit(name: str) -> int | None:
+    if name not in LAST:
+        return None
+    return 2 if name in AT_THE_SECOND else 1
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -99,6 +125,21 @@ def test_delta_tables_equal_the_source_when_drivers_are_killed(
                 _kill_on(mirror, later)
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_loaded_tables_equal_the_source_when_drivers_are_killed(
+    seed: int, workers: Nursery, arena: Path
+) -> None:
+    """One load has a long life: what is killed at one step goes on to the next."""
+    with mirrored(workers, arena, seed) as mirror:
+        mirror.begin_load()
+        for name in LOAD:
+            if FULL or name in SHORT:
+                mirror.kill(Kill(name, 1))
+        mirror.advance()
+        mirror.run_to_the_end()
+        assert mirror.differences() == []
+
+
 def _kill_on(mirror: Mirrored, kills: list[Kill]) -> None:
     mirror.advance()
     # A driver meets two batches when the one before it has left its own undone.
@@ -106,6 +147,8 @@ def _kill_on(mirror: Mirrored, kills: list[Kill]) -> None:
     for kill in kills[1:]:
         if kill.failpoint == "spark.table.before_alter":
             mirror.workload.alter()
+        if kill.failpoint == "spark.table.after_alter":
+            mirror.workload.rename()
         mirror.advance()
         mirror.kill(kill)
     mirror.advance()

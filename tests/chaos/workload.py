@@ -141,6 +141,10 @@ class Workload:
         """Add a column that the script does not add."""
         self._transaction([("ALTER TABLE customer ADD COLUMN vip INTEGER DEFAULT 0", ())])
 
+    def rename(self) -> None:
+        """Rename the column that `alter` has added."""
+        self._transaction([("ALTER TABLE customer RENAME COLUMN vip TO is_vip", ())])
+
     def _transaction(
         self, statements: list[Statement], *, undo: bool = False, context: str | None = None
     ) -> None:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headwater.contract import SnapshotProgress, SourceBatch
+from headwater.event import EventBatch, Position, TableId
 from headwater.log import SqliteLog
 from headwater.spark.apply.tables import Tables
 from headwater.spark.modes import Modes
@@ -30,18 +34,26 @@ class Lake:
     def head(self) -> int:
         return self._writer.head
 
-    def targets(self, log_id: str) -> Targets:
+    def targets(self, target: str, log_id: str) -> Targets:
         """The tables in their format."""
-        return DeltaTargets(self.target, log_id)
+        return DeltaTargets(target, log_id)
 
-    def append(self, letters: Letters) -> None:
-        """Put what the table has told into the log."""
+    def append(self, letters: Letters, owed: tuple[TableId, ...] | None = None) -> None:
+        """Put what the table has told into the log; `owed` is a load that goes on or is over."""
+        said: dict[str, Any] = {"owed": owed}
+        if owed:
+            said["progress"] = SnapshotProgress(str(owed[0]), 0, None, done=False)
         for batch in letters.take():
-            self._writer.append(batch)
+            self._writer.append(replace(batch, **said))
 
-    def apply(self, after: int) -> None:
-        """What the log holds after a sequence number, as one micro-batch."""
+    def settle(self) -> None:
+        """The load is over, and its last chunk was empty."""
+        self._writer.append(SourceBatch(EventBatch.concat([]), Position({"n": 2}), owed=()))
+
+    def apply(self, after: int, target: str | None = None) -> None:
+        """What the log holds after a sequence number, as one micro-batch of a new process."""
         reader = self.log.reader()
         frame = self.spark.read.format("headwater").option("startingSequence", after)
-        tables = Tables(self.targets(reader.log_id), reader, self.modes)
+        targets = self.targets(target or self.target, reader.log_id)
+        tables = Tables(targets, reader, self.modes)
         tables(frame.load(str(self.log.path)), 0)

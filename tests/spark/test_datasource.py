@@ -1,11 +1,16 @@
 """format("headwater") on a real Spark: the same rows, whole transactions, the cursor."""
 
 import json
+import shutil
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import spark_partition_id
+from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.types import StructType
 
 from headwater.app.spark import TableJob
@@ -14,7 +19,7 @@ from headwater.event import EventBatch
 from headwater.log import SqliteLog
 from headwater.spark.query import StreamPlan, start
 from headwater.spark.source.frame import SPARK_DDL, to_spark
-from headwater.testing.builders import IDENTITY, inserts, source_batch
+from headwater.testing.builders import IDENTITY, TS_MS, inserts, source_batch
 
 pytestmark = pytest.mark.spark
 
@@ -56,14 +61,49 @@ def test_batch_read_gives_every_event_with_every_column(
         assert row["ts"].timestamp() * 1000 == pytest.approx(event.ts_ms)
 
 
+def _numbers(frame: DataFrame) -> list[int]:
+    return sorted(row[0] for row in frame.select("sequence_number").collect())
+
+
 def test_batch_read_takes_ranges_tables_and_many_partitions(
     spark: SparkSession, log: SqliteLog
 ) -> None:
     some = _load(spark, log, startingSequence=15, endingSequence=37, partitions=5)
-    assert sorted(row[0] for row in some.select("sequence_number").collect()) == [*range(16, 38)]
+    assert _numbers(some) == [*range(16, 38)]
+    assert some.select(spark_partition_id()).distinct().count() == 3
     assert _load(spark, log, tables="ITE*").count() == 100
     assert _load(spark, log, tables="other,it?").count() == 0
     assert _load(spark, log, startingSequence=100).count() == 0
+    # Times and positions: what one read leaves to the next begins with a whole transaction.
+    at = f"{datetime.fromtimestamp((TS_MS + 45) / 1000, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    assert _numbers(_load(spark, log, endingTime=at)) == [*range(1, 41)]
+    assert _numbers(_load(spark, log, startingTime=at, endingSequence=55)) == [*range(41, 56)]
+    assert _numbers(_load(spark, log, startingPosition="change:97")) == [98, 99, 100]
+
+
+def test_filters_are_pushed_where_a_read_asks_for_it(spark: SparkSession, log: SqliteLog) -> None:
+    condition = (
+        "sequence_number > 15 and ts < to_timestamp('2023-11-14T22:13:20.090Z') and table = 'items'"
+        " and op in ('insert', 'read') and after like '%5%'"
+    )
+    pushed, plain = _load(spark, log, pushFilters="true"), _load(spark, log)
+    kept = [number for number in range(16, 90) if "5" in f"{number}"]
+    for frame, left in ((pushed, ["after"]), (plain, ["sequence_number", "ts", "table", "op"])):
+        chosen = frame.where(condition)
+        plan = str(chosen._jdf.queryExecution().executedPlan())
+        (judged,) = [line for line in plan.splitlines() if " Filter " in line]
+        assert all(f"{name}#" in judged for name in left)
+        assert ("sequence_number#" in judged) is (frame is plain)
+        assert _numbers(chosen) == kept
+    # A frame that pushes nothing serves any number of queries: Spark keeps what one has pushed.
+    assert plain.count() == plain.union(plain.where("op = 'read'")).count() == 100
+
+
+def test_wrong_option_is_told_by_load(spark: SparkSession, log: SqliteLog) -> None:
+    with pytest.raises(AnalysisException, match=r"\[spark-option\] there is no option startingseq"):
+        _load(spark, log, startingSequenz=3)
+    with pytest.raises(AnalysisException, match=r"\[spark-option\] the option path is missing"):
+        spark.read.format("headwater").load()
 
 
 def test_frame_has_exactly_the_arrow_schema_that_spark_demands(log: SqliteLog) -> None:
@@ -95,6 +135,55 @@ def test_stream_cuts_at_transactions_and_moves_the_cursor_behind(
     assert stream.sequence == 100
     # Spark commits a batch when it plans the next one: the cursor stays one batch behind.
     assert log.cursor("reader").acked == 80
+
+
+def _as_if_killed_in_the_first_batch(checkpoint: Path) -> None:
+    """The batch with rows was the first: its end is written down, and its commit is not."""
+    shutil.rmtree(checkpoint / "commits")
+    offsets = checkpoint / "offsets"
+    (offsets / "1").rename(offsets / "0")
+    for checksum in offsets.glob(".*.crc"):
+        checksum.unlink()
+
+
+def test_stream_admits_rows_and_bytes_tells_its_lag_and_repeats_its_first_batch(
+    spark: SparkSession, log: SqliteLog, tmp_path: Path
+) -> None:
+    """The smaller limit wins; a first batch that began at `latest` begins there again."""
+    size = max(run.bytes for run in log.reader().segments(0, 100))
+    writer = log.writer(IDENTITY)
+
+    def begin(start: str, checkpoint: Path, **trigger: Any) -> StreamingQuery:
+        reader = spark.readStream.format("headwater").option("startingSequence", start)
+        reader = reader.option("maxRowsPerTrigger", 30).option("maxBytesPerTrigger", 2 * size + 9)
+        frames = reader.load(str(log.path)).writeStream.format("noop").trigger(**trigger)
+        return frames.option("checkpointLocation", str(checkpoint)).start()
+
+    def seen(query: StreamingQuery) -> list[tuple[int, int, int | None]]:
+        """Rows, end and head of the micro-batches that had rows; a repeated one has no head."""
+        sources = [progress.sources[0] for progress in query.recentProgress]
+        places = [(json.loads(each.endOffset), json.loads(each.latestOffset)) for each in sources]
+        return [
+            (each.numInputRows, end["sequence"], head and head["sequence"])
+            for each, (end, head) in zip(sources, places, strict=True)
+            if each.numInputRows
+        ]
+
+    query = begin("40", tmp_path / "limits", availableNow=True)
+    query.awaitTermination()
+    assert seen(query) == [(10, 50, 100), (20, 70, 100), (20, 90, 100), (10, 100, 100)]
+
+    query = begin("latest", tmp_path / "latest", processingTime="0 seconds")
+    query.processAllAvailable()
+    writer.append(source_batch(inserts(101, 10, tx_id=10), 101))
+    query.processAllAvailable()
+    query.stop()
+    _as_if_killed_in_the_first_batch(tmp_path / "latest")
+    writer.append(source_batch(inserts(111, 10, tx_id=11), 111))
+    query = begin("latest", tmp_path / "latest", availableNow=True)
+    query.awaitTermination()
+    assert seen(query) == [(10, 110, None), (10, 120, 120)]
+    writer.close()
 
 
 def test_stream_refuses_another_log_than_its_checkpoint_knows(

@@ -141,9 +141,12 @@ def test_rows_of_spark_are_the_batch_that_they_were_made_of() -> None:
             schema_id=9,
         ),
         change(op=Operation.TRUNCATE, primary_key=None),
+        change({"prefix": "p", "content": ""}, op=Operation.MESSAGE, schema=None, table=""),
     )
     numbered = EventBatch.concat([inserts(1, 2), events])
     assert from_spark(to_spark(numbered)).equals(numbered)
-    odd = to_spark(numbered).set_column(2, "op", pa.array(["insert", None, "upsert", "?", "x"]))
+    odd = to_spark(numbered).set_column(
+        2, "op", pa.array(["insert", None, "upsert", "?", "x", "m"])
+    )
     with pytest.raises(DataError, match="is no operation"):
         from_spark(odd)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from headwater.app.config import CdcSettings, CompiledCdc, EntitySettings, load_compiled
@@ -13,10 +14,10 @@ from headwater.contract import LogReader, Transform
 from headwater.errors import ConfigError
 from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.entities import Entity, EntityMap, type_name
+from headwater.format.cdcformat.family.scratch import Workspace
 from headwater.format.cdcformat.json import CdcFormat
 from headwater.format.cdcformat.selection import KeepEntities, KeepOperations
-from headwater.format.cdcformat.told import tear
-from headwater.runtime import TransactionLimits, WholeTransactions
+from headwater.runtime import WholeTransactions
 from headwater.transform import Chain
 
 FORMAT = "cdc-format"
@@ -56,29 +57,30 @@ class CdcPlan:
             source={name: value for name, value in said.items() if value is not None},
         )
 
-    def transform(self, reader: LogReader, tables: Transform) -> Transform:
+    def transform(
+        self, reader: LogReader, tables: Transform, scratch: Path
+    ) -> Transform | WholeTransactions:
         """What happens to events on their way: chosen, and told of as families.
 
         Entities are chosen before families are found, so that no cascade names one that is left
-        out; operations after, so that an event keeps all of its cascade.
+        out; operations after, so that an event keeps all of its cascade. `scratch` is the directory
+        for files that a large transaction may need for a while.
         """
-        chosen = (tables, self.selected_entities())
+        chosen = Chain((tables, self.selected_entities()))
         operations = KeepOperations(
             keep=self._said("operations"), drop=self._said("exclude_operations")
         )
-        if not self.settings.cascade:
-            return Chain((*chosen, operations))
+        settings = self.settings
+        if not settings.cascade:
+            return Chain((chosen, operations))
         cascade = Cascade(
-            history=reader, entities=self.entities, granularity=self.settings.granularity
+            history=reader,
+            entities=self.entities,
+            granularity=settings.granularity,
+            limit=settings.cascade_limit,
+            workspace=Workspace(max_bytes=settings.cascade_memory.bytes, directory=scratch),
         )
-        return WholeTransactions(
-            reader,
-            Chain((*chosen, cascade, operations)),
-            Chain((*chosen, tear, operations)),
-            TransactionLimits(
-                self.settings.max_transaction_events, self.settings.max_transaction_bytes.bytes
-            ),
-        )
+        return WholeTransactions(reader, cascade, before=chosen, after=operations)
 
     def selected_entities(self) -> KeepEntities:
         """Which entities are told of."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from headwater.app.cdc import FORMAT, CdcPlan
 from headwater.app.registry import default_registry
-from headwater.runtime import DeliveryLoop, State, Subscription
+from headwater.runtime import DeliveryLoop, State, Subscription, WholeTransactions
 from headwater.transform import KeepTables
 
 if TYPE_CHECKING:
@@ -59,9 +59,12 @@ def sink_consumer(
     parts.callback(reader.close)
     cursor = log.cursor(settings.name, required=True)
     parts.callback(cursor.close)
-    transform: Transform = KeepTables(keep=settings.tables)
+    tables = KeepTables(keep=settings.tables)
+    transform: Transform | WholeTransactions = tables
     if settings.format == FORMAT:
-        transform = cdc.transform(reader, transform)
+        transform = cdc.transform(reader, tables, log.path.parent)
+    if isinstance(transform, WholeTransactions):
+        parts.callback(transform.close)
     subscription = Subscription(reader, cursor, clock=clock, transform=transform)
     registry = default_registry().with_format(FORMAT, cdc.format)
     sink = registry.sink(settings, log.info().log_id, reader)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,10 @@ from headwater.errors import ConfigError
 Definition = Callable[[], str]
 
 
-def json_schema(name: str) -> str:
-    """The JSON Schema of a format."""
+def json_schema(name: str, *, messages: bool = False) -> str:
+    """The JSON Schema of a format, or that of its logical messages."""
+    if messages:
+        return _published("JSON Schema of messages", _JSON_MESSAGES, name)
     return _published("JSON Schema", _JSON_SCHEMAS, name)
 
 
@@ -25,8 +28,10 @@ def proto(name: str, *, key: bool = False) -> str:
     return _published("Protobuf file", _PROTO_KEYS if key else _PROTOS, name)
 
 
-def avsc(name: str, *, key: bool = False) -> str:
-    """The Avro schema of a format, or of its keys."""
+def avsc(name: str, *, key: bool = False, messages: bool = False) -> str:
+    """The Avro schema of a format, of its keys, or that of its logical messages."""
+    if messages:
+        return _published("Avro schema of messages", _AVRO_MESSAGES, name)
     return _published("Avro schema", _AVRO_KEYS if key else _AVROS, name)
 
 
@@ -59,10 +64,10 @@ def _text(value: Any) -> str:
     return json.dumps(value, indent=2)
 
 
-def _envelope_json() -> str:
+def _envelope_json(*, messages: bool = False) -> str:
     from headwater.format.registry.described import envelope_schema
 
-    return _text(envelope_schema())
+    return _text(envelope_schema(messages=messages))
 
 
 def _cdc_format_json() -> str:
@@ -71,10 +76,10 @@ def _cdc_format_json() -> str:
     return _text(schema())
 
 
-def _envelope_avro() -> str:
-    from headwater.format.headwater.avro_schema import EVENT
+def _envelope_avro(*, messages: bool = False) -> str:
+    from headwater.format.headwater.avro_schema import EVENT, EVENT_WITH_MESSAGES
 
-    return _text(EVENT)
+    return _text(EVENT_WITH_MESSAGES if messages else EVENT)
 
 
 def _key_avro() -> str:
@@ -87,11 +92,16 @@ def _proto_file(name: str) -> Definition:
     return lambda: files("headwater.format").joinpath("proto", name).read_text("utf-8").rstrip()
 
 
-_JSON_SCHEMAS = {"headwater-json": _envelope_json, "cdc-format": _cdc_format_json}
+_JSON_SCHEMAS: dict[str, Definition] = {
+    "headwater-json": _envelope_json,
+    "cdc-format": _cdc_format_json,
+}
+_JSON_MESSAGES = {"headwater-json": partial(_envelope_json, messages=True)}
 _PROTOS = {
     "headwater-protobuf": _proto_file("event.proto"),
     "opencdc-protobuf": _proto_file("opencdc.proto"),
 }
 _PROTO_KEYS = {"headwater-protobuf": _proto_file("event_key.proto")}
-_AVROS = {"headwater-avro": _envelope_avro}
+_AVROS: dict[str, Definition] = {"headwater-avro": _envelope_avro}
+_AVRO_MESSAGES = {"headwater-avro": partial(_envelope_avro, messages=True)}
 _AVRO_KEYS = {"headwater-avro": _key_avro}

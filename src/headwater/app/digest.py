@@ -81,7 +81,7 @@ class KeyedDigest:
                 self.hashes.clear()
             case Merge():
                 raise _undecidable(event, "it does not carry the whole row")
-            case NoWrite(reason="schema_change"):
+            case NoWrite(reason="schema_change" | "message"):
                 pass
             case NoWrite(reason=reason):
                 raise _undecidable(event, reason)
@@ -160,7 +160,7 @@ def differences(target: TableDigest, source: TableDigest) -> Differences:
 
 
 def _image(event: Event, image: Row | None) -> Iterator[Row]:
-    if image is None or event.op is Operation.SCHEMA_CHANGE:
+    if image is None or event.op in (Operation.SCHEMA_CHANGE, Operation.MESSAGE):
         return
     if event.unavailable_columns or event.before_unavailable_columns or event.before_is_key_only:
         raise _undecidable(event, "it does not carry the whole row")

@@ -11,6 +11,8 @@ from typing import Any
 
 from headwater.app.config import Config, ServerSettings, load_config
 from headwater.app.logs import log_info
+from headwater.app.spark_loop import CONSUMER as SPARK
+from headwater.app.spark_places import parked_table
 
 _SERVER_TIMEOUT_S = 2.0
 
@@ -37,23 +39,31 @@ def inspect(file: Path) -> dict[str, Any]:
 
 def _judge(log: dict[str, Any], live: dict[str, Any] | None, *, running: bool) -> tuple[bool, str]:
     unrestored = [hole for hole in log["holes"] if hole["restored_by"] is None]
+    parked = _parked(log)
     waiting = max((cursor["lag_events"] for cursor in log["cursors"]), default=0)
     behind = f"{waiting:,} events wait for the slowest consumer" if waiting else "nothing waits"
     health = (live or {}).get("health")
     if health is not None:
         reason = f" ({health['reason']})" if health["reason"] else ""
-        return health["status"] not in {
-            "stalled",
-            "failed",
-        }, f"{health['status']}{reason}; {behind}"
+        ok = health["status"] not in {"stalled", "failed"} and not parked
+        return ok, f"{health['status']}{reason}; {parked}{behind}"
     if unrestored:
         return False, f"the log has {len(unrestored)} holes"
-    return True, f"{'running' if running else 'not running'}; {behind}"
+    return not parked, f"{'running' if running else 'not running'}; {parked}{behind}"
+
+
+def _parked(log: dict[str, Any]) -> str:
+    """Which tables Spark has parked, as a part of the summary."""
+    names = [parked_table(cursor["name"], SPARK) for cursor in log["cursors"]]
+    parked = [name for name in names if name is not None]
+    return f"parked: {', '.join(parked)}; " if parked else ""
 
 
 def _remedy(config: Config, file: Path, log: dict[str, Any]) -> str:
     damaged = any(hole["restored_by"] is None for hole in log["holes"])
-    return f"headwater log repair {config.log.path} --config {file}" if damaged else ""
+    if damaged:
+        return f"headwater log repair {config.log.path} --config {file}"
+    return f"headwater run {file} --once shows why a table is parked" if _parked(log) else ""
 
 
 def writer_of(path: Path) -> str | None:

@@ -1,6 +1,6 @@
 """`make jars`: fetch what Spark needs once, so that later starts need no network.
 
-Arguments are table formats; without any it is Delta.
+Arguments name what it is for, `delta`, `iceberg` or `kafka`; without any it is Delta.
 """
 
 from __future__ import annotations
@@ -10,17 +10,20 @@ import sys
 from headwater.errors import HeadwaterError
 
 
-def main(formats: list[str]) -> int:
+def main(names: list[str]) -> int:
     """Fetch the jars and say where they are."""
-    from headwater.spark.jars import cache_folder, ensure
+    from headwater.spark.jars import SETS, cache_folder, ensure
 
-    for each in formats or ["delta"]:
+    for name in names or ["delta"]:
+        if name not in SETS:
+            sys.stderr.write(f"there are jars for {', '.join(SETS)}, not for {name}\n")
+            return 2
         try:
-            jars = ensure(each)
+            jars = ensure(name)
         except HeadwaterError as exc:
             sys.stderr.write(f"{exc}\n")
             return exc.exit_code
-        sys.stdout.write(f"{len(jars)} jars in {cache_folder(each)}\n")
+        sys.stdout.write(f"{len(jars)} jars in {cache_folder(name)}\n")
     return 0
 
 

@@ -21,6 +21,7 @@ def source_options(config: Config) -> SourceOptions:
             publication=source.publication,
             columns=source.columns,
             exclude_columns=source.exclude_columns,
+            messages=source.messages,
             create=source.create,
             failover=source.failover,
             transport=source.transport,

@@ -18,7 +18,7 @@ from headwater.app.consumers import Consumer, sink_consumer
 from headwater.app.options import source_options
 from headwater.app.registry import open_log, open_source
 from headwater.app.source_tables import source_facts
-from headwater.app.spark_loop import SessionFactory, spark_loop
+from headwater.app.spark_loop import SessionFactory, SparkLoop, spark_loop
 from headwater.app.status import Readiness
 from headwater.app.tables import require_names
 from headwater.errors import TransientError
@@ -67,6 +67,7 @@ class Pipeline:
             policy=CapturePolicy(),
         )
         self._consumers: list[Consumer] = []
+        self._spark: SparkLoop | None = None
         self._retained: RetentionReport | None = None
         self._next_retention_s = 0.0
 
@@ -121,8 +122,12 @@ class Pipeline:
             for settings in self.config.sinks
         ]
         if self.config.spark is not None:
-            consumers.append(spark_loop(self.config, self._clock, self._session, once=once))
+            consumers.append(self._spark_loop(once=once))
         return consumers
+
+    def _spark_loop(self, *, once: bool) -> SparkLoop:
+        self._spark = spark_loop(self.config, self._clock, self.metrics, self._session, once=once)
+        return self._spark
 
     def _supervise(self, *, once: bool, on_tick: Callable[[Pipeline], None]) -> None:
         caught_up = False
@@ -205,6 +210,7 @@ class Pipeline:
         facts["name"] = self.config.name
         facts["source"] = str(self.config.source.url)
         facts["consumers"] = {each.name: each.state.value for each in self._consumers}
+        facts["tables"] = {} if self._spark is None else self._spark.tables
         return facts
 
     def readiness(self) -> Readiness:

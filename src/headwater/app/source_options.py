@@ -16,6 +16,7 @@ class PostgresOptions:
     publication: str | None = None
     columns: tuple[str, ...] = ()
     exclude_columns: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     create: bool = True
     failover: bool = True
     transport: str = "auto"

@@ -15,19 +15,26 @@ from typing import Literal
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.format_recipe import FormatRecipe
+from headwater.app.spark_places import CursorPlaces
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
+from headwater.spark.apply.evolve import Evolution
+from headwater.spark.apply.parking import OnTableError, Parking
 from headwater.spark.apply.parquet import AppendLog
+from headwater.spark.apply.report import Reports
 from headwater.spark.apply.tables import Apply, Tables
 from headwater.spark.functions import formats
+from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
+from headwater.spark.policy import SchemaPolicy
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
+from headwater.spark.source.datasource import NAME
 from headwater.spark.table.delta import DeltaTargets
 from headwater.spark.table.iceberg import CATALOG_PREFIX, IcebergTargets
 from headwater.spark.table.parquet import SnapshotPolicy
-from headwater.spark.table.target import Targets
+from headwater.spark.table.upkeep import Upkeeps
 
 TableFormat = Literal["delta", "iceberg", "parquet"]
 
@@ -81,6 +88,11 @@ class TableJob:
     - `target`: a path or URI; for Iceberg also `catalog:NAME.NAMESPACE`, of the session's catalogs.
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
+    - `schema_policy`: what tables do when the source changes its columns: `SchemaPolicy("halt")`.
+    - `on_table_error`: `park` lets the other tables go on, `halt` ends the stream.
+    - `tables_at_once`: how many tables are written at the same time.
+    - `maintenance`: when files are compacted and removed; None leaves them alone.
+    - `reports`: how each table fares, while the job runs.
     - `snapshots`: how often Parquet tables get their rows written out: `SnapshotPolicy(every=20)`.
     """
 
@@ -93,6 +105,11 @@ class TableJob:
     max_events: int | None = 200_000
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    schema_policy: SchemaPolicy = field(default_factory=SchemaPolicy)
+    on_table_error: OnTableError = "park"
+    tables_at_once: int = 4
+    maintenance: KeepPolicy | None = field(default_factory=KeepPolicy)
+    reports: Reports = field(default_factory=Reports, compare=False)
     snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
 
     def __post_init__(self) -> None:
@@ -101,6 +118,12 @@ class TableJob:
             raise ConfigError(
                 "spark-mode",
                 "parquet tables only append changes",
+                hint='TableJob(..., table_format="delta")',
+            )
+        if self.schema_policy != SchemaPolicy() and self.table_format == "parquet":
+            raise ConfigError(
+                "spark-schema",
+                "parquet tables append each change in the shape that it has",
                 hint='TableJob(..., table_format="delta")',
             )
 
@@ -135,7 +158,7 @@ class TableJob:
             max_events=self.max_events,
             interval_s=self.interval_s,
         )
-        return start(session, plan, self._apply())
+        return start(session, plan, self._apply(), self.reports.watch.batch)
 
     def _modes(self) -> Modes:
         return Modes(self.mode, self.modes)
@@ -145,26 +168,59 @@ class TableJob:
         targets = targets_of(self.table_format, self.location, reader.log_id)
         if targets is None:
             return AppendLog(self.location, reader, self.snapshots)
-        return Tables(targets, reader, self._modes())
+        return Tables(
+            targets,
+            reader,
+            self._modes(),
+            Evolution(self.schema_policy, SqliteLog(self.log_path).commands),
+            at_once=self.tables_at_once,
+            parking=Parking(CursorPlaces(self.log_path, self.consumer), self.on_table_error),
+            reread=self._reread,
+            reports=self.reports,
+            keeper=self._keeper(targets),
+        )
+
+    def _keeper(self, tables: Upkeeps) -> Keeper | None:
+        policy = self.maintenance
+        return None if policy is None else Keeper(tables, policy, self.reports.watch)
+
+    def _reread(self, frame: DataFrame, after: int, until: int) -> DataFrame:
+        """Events that the stream has passed, for a table that has not taken them."""
+        reader = frame.sparkSession.read.format(NAME)
+        return (
+            reader.option("startingSequence", after)
+            .option("endingSequence", until)
+            .load(str(Path(self.log_path).resolve()))
+        )
 
     def run_once(self, session: SparkSession) -> int:
         """Apply everything in the log now and move the cursor; returns the sequence reached.
 
         Spark commits a batch only when it plans the next one, so the last batch's commit never
-        comes. The query has ended well and its tables are written: the cursor may follow.
+        comes. The query has ended well and its tables are written: the cursor may follow. A table
+        that was parked is told of by its error, when the others have gone on.
         """
         stream = self.start(session)
-        stream.wait()
+        try:
+            stream.wait()
+        finally:
+            stream.stop()
         cursor = SqliteLog(self.log_path).cursor(self.consumer, required=True)
         try:
             if stream.sequence > cursor.acked:
                 cursor.ack(stream.sequence)
-            return cursor.acked
+            acked = cursor.acked
         finally:
             cursor.close()
+        failed = self.reports.failure()
+        if failed is not None:
+            raise failed
+        return acked
 
 
-def targets_of(table_format: TableFormat, location: str, log_id: str) -> Targets | None:
+def targets_of(
+    table_format: TableFormat, location: str, log_id: str
+) -> DeltaTargets | IcebergTargets | None:
     """The tables of a format; None for Parquet, which has folders of changes and no tables."""
     match table_format:
         case "delta":
@@ -177,9 +233,9 @@ def targets_of(table_format: TableFormat, location: str, log_id: str) -> Targets
 
 @contextmanager
 def spark_session(
-    table_format: TableFormat = "delta", master: str = "local[2]"
+    table_format: TableFormat = "delta", master: str = "local[2]", *, kafka: bool = False
 ) -> Iterator[SparkSession]:
-    """A quiet local session that ends with the block; another master gets a plain session."""
+    """A quiet local session that ends with the block; `kafka` adds Spark's connector for Kafka."""
     if not master.startswith("local"):
         raise ConfigError(
             "spark-master",
@@ -190,6 +246,7 @@ def spark_session(
     try:
         session = local_session(
             formats=() if table_format == "parquet" else (table_format,),
+            kafka=kafka,
             cores=2 if cores == "*" else int(cores),
         )
     except HeadwaterError:

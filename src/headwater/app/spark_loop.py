@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import Config, SparkSettings
+from headwater.app.options import source_options
+from headwater.app.registry import open_source
 from headwater.app.source_tables import source_tables
 from headwater.app.tables import choose_tables, require_names
-from headwater.contract import Clock
-from headwater.errors import MachineError
+from headwater.contract import Clock, Metrics
+from headwater.errors import ConfigError, MachineError
 from headwater.log import SqliteLog
 from headwater.runtime import State
 from headwater.runtime.loop import Loop
 
 if TYPE_CHECKING:
     from headwater.app.spark import TableJob
+    from headwater.spark.keep.keeper import KeepPolicy
     from headwater.spark.modes import Mode
+    from headwater.spark.policy import SchemaPolicy
     from headwater.spark.proof.applied import Session
 
 CONSUMER = "spark"
@@ -62,6 +66,11 @@ class SparkLoop(Loop):
             else:
                 self._follow(session)
 
+    @property
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """How each table fares, by its name and mode."""
+        return self._job.reports.as_dict()
+
     def _wait_for_the_end(self) -> None:
         while not self._ending:
             self._pause(_LOOK_S)
@@ -90,14 +99,22 @@ class SparkLoop(Loop):
 
 
 def spark_loop(
-    config: Config, clock: Clock, open_session: SessionFactory | None, *, once: bool
+    config: Config,
+    clock: Clock,
+    metrics: Metrics,
+    open_session: SessionFactory | None,
+    *,
+    once: bool,
 ) -> SparkLoop:
     """The loop of a configuration that has a spark section."""
     settings = config.spark
     if settings is None:
         raise ValueError("the configuration has no spark section")
     opened = open_session or session_factory(settings)
-    from headwater.app.spark import SnapshotPolicy, TableJob
+    from headwater.app.spark import TableJob
+    from headwater.app.spark_meter import SparkMeter
+    from headwater.spark.apply.report import Reports
+    from headwater.spark.table.parquet import SnapshotPolicy
 
     interval = None if once or settings.trigger == "available_now" else settings.trigger.seconds
     job = TableJob(
@@ -109,9 +126,26 @@ def spark_loop(
         interval_s=interval,
         mode=settings.mode,
         modes=_modes(config, settings),
+        on_table_error=settings.on_table_error,
+        tables_at_once=settings.tables_at_once,
+        maintenance=_maintenance(settings),
+        schema_policy=_schema_policy(config, settings),
+        reports=Reports(SparkMeter(metrics)),
         snapshots=SnapshotPolicy(settings.snapshots.every, settings.snapshots.keep_changes),
     )
     return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
+
+
+def _maintenance(settings: SparkSettings) -> KeepPolicy:
+    from headwater.spark.keep.keeper import KeepPolicy
+
+    chosen = settings.maintenance
+    return KeepPolicy(
+        compact=chosen.compact,
+        target_bytes=chosen.target_file_size.bytes,
+        surplus=chosen.surplus_files,
+        retain_s=None if chosen.retain is None else int(chosen.retain.seconds),
+    )
 
 
 def _modes(config: Config, settings: SparkSettings) -> dict[Mode, tuple[str, ...]]:
@@ -121,6 +155,20 @@ def _modes(config: Config, settings: SparkSettings) -> dict[Mode, tuple[str, ...
     for mode, globs in named.items():
         require_names(globs, known, f"spark.modes.{mode}")
     return named
+
+
+def _schema_policy(config: Config, settings: SparkSettings) -> SchemaPolicy:
+    """The policy; values that no source will read again are not asked for."""
+    policy = settings.columns.as_policy()
+    if policy.on_add == "backfill":
+        source = open_source(config.source.url, source_options(config))
+        if not source.capabilities.backfill:
+            raise ConfigError(
+                "backfill-unsupported",
+                f"{config.source.url.scheme} cannot read rows beside its stream",
+                where="spark.schema.on_add_column",
+            )
+    return policy
 
 
 def _tables(config: Config, settings: SparkSettings) -> tuple[str, ...]:

@@ -2,21 +2,42 @@
 
 from __future__ import annotations
 
+from headwater.app.spark_origin import origin
 from headwater.contract import Cursor, LogReader
 from headwater.log import SqliteLog
 from headwater.spark.source.datasource import LogDataSource
+from headwater.spark.source.options import Options
+from headwater.spark.source.ranges import Feed
 
 
 class SqliteLogOpener:
     """Opens logs by path, in the driver and in every worker."""
 
+    def path(self, options: Options) -> str:
+        """The log that is named, or that the database of a URL is captured into."""
+        return origin(options).log
+
+    def feed(self, options: Options) -> Feed | None:
+        """Capture, if a URL is named: a log that is named is filled by somebody else."""
+        found = origin(options)
+        if found.url is None:
+            return None
+        from headwater.app.spark_feed import CaptureFeed
+
+        return CaptureFeed(found)
+
     def reader(self, path: str) -> LogReader:
         """A reader of the log."""
         return SqliteLog(path).reader()
 
-    def cursor(self, path: str, name: str) -> Cursor:
+    def acked(self, path: str, name: str) -> int | None:
+        """How far the consumer is, if there is one of that name."""
+        known = SqliteLog(path).info().cursors
+        return next((cursor.acked for cursor in known if cursor.name == name), None)
+
+    def cursor(self, path: str, name: str, start: int = 0) -> Cursor:
         """The consumer's cursor; required, because Spark may replay what it has not committed."""
-        return SqliteLog(path).cursor(name, required=True)
+        return SqliteLog(path).cursor(name, required=True, start=start)
 
 
 class HeadwaterDataSource(LogDataSource):

@@ -20,6 +20,7 @@ from headwater.source.sqlite.identifiers import quote
 from headwater.source.sqlite.image import image_sql
 from headwater.source.sqlite.install import newest_change_id
 from headwater.source.sqlite.introspect import introspect
+from headwater.source.sqlite.numbers import column_numbers
 from headwater.source.sqlite.place import Place
 from headwater.source.sqlite.types import table_schema
 
@@ -37,8 +38,10 @@ class SqliteRows:
             raise ConfigError("sqlite-not-installed", "capture is not installed", where=where)
         database = introspect(db)
         self._change_id = newest_change_id(db)
+        numbers = column_numbers(installed.generations)
         self.schemas: dict[str, TableSchema] = {
-            generation.table: table_schema(generation, database) for generation in installed.active
+            each.table: table_schema(each, numbers[each.capture_no], database)
+            for each in installed.active
         }
 
     def rows(self, table: str) -> Iterator[Row]:

@@ -22,6 +22,7 @@ _MARKS = {
     Operation.DELETE: ("\N{MINUS SIGN}", "red"),
     Operation.TRUNCATE: ("\N{MULTIPLICATION SIGN}", "red"),
     Operation.SCHEMA_CHANGE: ("#", "magenta"),
+    Operation.MESSAGE: ("»", "cyan"),
 }
 
 
@@ -30,7 +31,7 @@ def line(change: Change) -> Text:
     mark, style = _MARKS[change.op]
     text = Text()
     text.append(f"{change.sequence:>8}  {_clock(change.ts_ms)}  ", style="dim")
-    text.append(f"{mark} {printable(change.table)}", style=style)
+    text.append(f"{mark} {_subject(change)}", style=style)
     text.append(f"  {_key(change)}", style="bold")
     shown = [each for each in change.columns if each.name not in (change.key or {})]
     for index, column in enumerate(shown):
@@ -44,7 +45,7 @@ def block(change: Change) -> Text:
     """The change as a small diff: a head line, and one line for each column that differs."""
     mark, style = _MARKS[change.op]
     text = Text()
-    text.append(f"{mark} {printable(change.table)}", style=style)
+    text.append(f"{mark} {_subject(change)}", style=style)
     text.append(f"  {_key(change)}", style="bold")
     snapshot = "snapshot · " if change.op is Operation.READ else ""
     transaction = f" · tx {change.tx_id}" if change.tx_id is not None else ""
@@ -99,6 +100,11 @@ def _columns_text(change: Change, column: ColumnChange) -> Text:
     if after is Absent.NOTHING:
         return text.append("gone", style="dim")
     return text.append(value_text(after), style="green")
+
+
+def _subject(change: Change) -> str:
+    """The table; a message has none."""
+    return printable(change.table) or change.op.label
 
 
 def _worth_a_line(change: Change, column: ColumnChange) -> bool:

@@ -88,3 +88,22 @@ def _show(out: Report, facts: dict[str, Any]) -> None:
             for each in log["cursors"]
         ]
         out.say(grid(("CONSUMER", "ACKED", "LAG", "UPDATED (UTC)"), cursors, (1, 2)))
+    _show_tables(out, (facts["live"] or {}).get("tables") or {})
+
+
+def _show_tables(out: Report, tables: dict[str, Any]) -> None:
+    """What the running process says of Spark's tables."""
+    if not tables:
+        return
+    rows = [
+        (
+            name,
+            f"{table['sequence']:,}",
+            f"{table['events_per_s']:,.0f}",
+            f"{table['seconds']:.1f}",
+            f"parked [{table['parked']}]" if table["parked"] else "",
+        )
+        for name, table in tables.items()
+    ]
+    out.say()
+    out.say(grid(("TABLE", "APPLIED", "EVENTS/S", "SECONDS", ""), rows, (1, 2, 3)))

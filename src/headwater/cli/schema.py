@@ -14,6 +14,9 @@ from headwater.cli.output import Json, Report, grid, reporting
 schema_app = typer.Typer(help="Shapes of tables, definitions of formats.", rich_markup_mode=None)
 
 Key = Annotated[bool, typer.Option("--key", help="That of the keys, not of the events.")]
+Messages = Annotated[
+    bool, typer.Option("--messages", help="That of logical messages, which have one more op.")
+]
 Version = Annotated[
     int | None, typer.Option("--at", metavar="VERSION", min=1, help="Default: the newest.")
 ]
@@ -63,12 +66,18 @@ def json_schema(
     name: Annotated[
         str, typer.Argument(metavar="[FORMAT]", help="A JSON format.")
     ] = "headwater-json",
+    messages: Messages = False,
     as_json: Json = False,
 ) -> None:
     """Print the JSON Schema of a format."""
     from headwater.app import definitions
 
-    _print("json-schema", name, lambda: definitions.json_schema(name), as_json=as_json)
+    _print(
+        "json-schema",
+        name,
+        lambda: definitions.json_schema(name, messages=messages),
+        as_json=as_json,
+    )
 
 
 def proto(
@@ -93,6 +102,7 @@ def avsc(
     ] = None,
     at: Version = None,
     key: Key = False,
+    messages: Messages = False,
     as_json: Json = False,
 ) -> None:
     """Print the Avro schema of the envelope, or of a table's rows."""
@@ -100,9 +110,16 @@ def avsc(
 
     if (log is None) != (table is None):
         raise typer.BadParameter("--log and --table belong together")
+    if messages and (key or table is not None):
+        raise typer.BadParameter("--messages is of the envelope, without --key and --table")
     if log is None or table is None:
         name = "headwater-avro"
-        _print("avsc", name, lambda: definitions.avsc(name, key=key), as_json=as_json)
+        _print(
+            "avsc",
+            name,
+            lambda: definitions.avsc(name, key=key, messages=messages),
+            as_json=as_json,
+        )
         return
     found = (log, table)
     _print(

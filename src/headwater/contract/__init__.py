@@ -1,8 +1,9 @@
 """Promises: the Protocols that parts keep and engines rely on. No logic, no state.
 
 `Source`, `Log` (with `LogWriter`, `LogReader`, `Cursor`, `SchemaHistory`, `Commands`), `Sink`,
-`Transform`, `Format`, `Clock`, `Metrics`; capabilities are data. Each promise that a part can break
-has a conformance suite in `headwater.testing`.
+`Transform` (with `WholeTransform`, `Studied`, `Parting`), `Format`, `Clock`, `Metrics`;
+capabilities are data. Each promise that a part can break has a conformance suite in
+`headwater.testing`.
 
 States: INV-1, INV-2, INV-5, INV-6, INV-7, INV-9 where the method that owes them is declared.
 May import: event, errors.
@@ -23,12 +24,14 @@ from headwater.contract.command import (
 from headwater.contract.format import Format, Message, MessageFormat, TypedFormat
 from headwater.contract.log import (
     Cursor,
+    LoadHistory,
     Log,
     LogBounds,
     LogReader,
     LogWriter,
     SchemaHistory,
     SegmentInfo,
+    TableHistory,
 )
 from headwater.contract.observe import Clock, Metrics
 from headwater.contract.sink import Sink, WriteStatus
@@ -42,7 +45,7 @@ from headwater.contract.source import (
     SourceBatch,
     SourceIdentity,
 )
-from headwater.contract.transform import Transform
+from headwater.contract.transform import Parting, Studied, Transform, WholeTransform
 
 __all__ = [
     "Answer",
@@ -54,6 +57,7 @@ __all__ = [
     "Commands",
     "Cursor",
     "Format",
+    "LoadHistory",
     "Log",
     "LogBounds",
     "LogReader",
@@ -65,6 +69,7 @@ __all__ = [
     "OnGap",
     "Owed",
     "OwedState",
+    "Parting",
     "Phase",
     "SchemaHistory",
     "SegmentInfo",
@@ -75,9 +80,12 @@ __all__ = [
     "SourceBatch",
     "SourceCapabilities",
     "SourceIdentity",
+    "Studied",
+    "TableHistory",
     "Transform",
     "TypedFormat",
     "Verb",
+    "WholeTransform",
     "Wish",
     "WriteStatus",
 ]

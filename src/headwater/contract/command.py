@@ -90,8 +90,12 @@ class Owed:
 class Asking(Protocol):
     """Where people leave commands and look for answers. Any process may."""
 
-    def ask(self, wish: Wish) -> int:
-        """Write a wish down, durably; returns its number."""
+    def ask(self, wish: Wish, *, once: str | None = None) -> int:
+        """Write a wish down, durably; returns its number.
+
+        A wish with a name is written down `once`: under the same name only its number comes back,
+        however often and by whom it is asked.
+        """
         ...
 
     def answered(self, command: int) -> Answer | None:

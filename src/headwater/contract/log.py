@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from headwater.contract.source import SourceBatch, SourceIdentity
-from headwater.event import EventBatch, Position, TableSchema
+from headwater.event import EventBatch, Position, TableId, TableSchema
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,23 @@ class SchemaHistory(Protocol):
         ...
 
 
-class LogReader(SchemaHistory, Protocol):
+class LoadHistory(Protocol):
+    """Which tables' rows were still being read from the source, and when."""
+
+    def owes(self, table: TableId, until: int) -> bool:
+        """Whether rows of the table that the source has promised come after `until`."""
+        ...
+
+    def loads(self) -> int:
+        """How many tables have had all of their rows so far; it only grows."""
+        ...
+
+
+class TableHistory(SchemaHistory, LoadHistory, Protocol):
+    """What a reader must know of tables beside their events."""
+
+
+class LogReader(TableHistory, Protocol):
     """Reads visible events. Any number of readers, in any process, beside the writer."""
 
     @property

@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 
 from headwater.contract.capability import SourceCapabilities
 from headwater.contract.command import Command, Owed
-from headwater.event import EventBatch, Position, TableSchema
+from headwater.event import EventBatch, Position, TableId, TableSchema
 
 
 class Phase(Enum):
@@ -47,7 +47,8 @@ class SourceBatch:
 
     `events` may be empty when only the position moved (filtered changes must not hold the source
     back). A batch whose events do not close their transaction is a piece of a larger one; the log
-    keeps the pieces unseen until the closing one arrives (INV-7).
+    keeps the pieces unseen until the closing one arrives (INV-7). `owed` are all tables of which
+    rows of a snapshot are still to come after this batch; None says nothing new about that.
     """
 
     events: EventBatch
@@ -55,6 +56,7 @@ class SourceBatch:
     schemas: tuple[TableSchema, ...] = ()
     phase: Phase = Phase.STREAM
     progress: SnapshotProgress | None = None
+    owed: tuple[TableId, ...] | None = None
 
 
 class OnGap(Enum):

@@ -2,6 +2,7 @@
 
 - `EventBatch` (batch.py, schema.py, validate.py): changes in Arrow columns, one fixed schema.
 - `Event` (envelope.py), `RowWrite` (write.py): the row view, and what a sink may do with it.
+- `message_image`, `message_fault` (message.py): logical messages, which concern no table.
 - `Operation`, `Position`, `TableSchema`, `LogicalType`, and the value rule (value.py).
 - `event_ids`, `fingerprint` (identity.py): identity that every replay repeats.
 
@@ -12,6 +13,7 @@ May import: errors.
 from headwater.event.batch import EventBatch
 from headwater.event.envelope import ENVELOPE_VERSION, Event, Origin, Snapshot, Transaction
 from headwater.event.identity import event_ids, fingerprint, uuid_strings
+from headwater.event.message import are_messages, message_fault, message_image
 from headwater.event.operation import Operation
 from headwater.event.position import Position
 from headwater.event.schema import EVENT_SCHEMA, EVENT_SCHEMA_VERSION
@@ -52,10 +54,13 @@ __all__ = [
     "TableSchema",
     "Transaction",
     "Truncate",
+    "are_messages",
     "decode_row",
     "encode_row",
     "event_ids",
     "fingerprint",
+    "message_fault",
+    "message_image",
     "row_write",
     "to_json_value",
     "to_python",

@@ -1,4 +1,4 @@
-"""What happened to a row. Numbers are those of the envelope's Protobuf form and never change."""
+"""What happened. Numbers are those of the envelope's Protobuf form and never change."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import IntEnum
 
 
 class Operation(IntEnum):
-    """The six operations of the envelope."""
+    """The operations of the envelope: six about tables, and a message, which concerns none."""
 
     INSERT = 1
     UPDATE = 2
@@ -14,6 +14,7 @@ class Operation(IntEnum):
     READ = 4
     SCHEMA_CHANGE = 5
     TRUNCATE = 6
+    MESSAGE = 7
 
     @property
     def label(self) -> str:

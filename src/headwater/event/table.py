@@ -33,13 +33,18 @@ class TableId:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its logical type, and the declared type exactly as the database says it."""
+    """One column: its logical type, and the declared type exactly as the database says it.
+
+    `number` is the database's own for it: a renamed column keeps it, and no other column of the
+    table ever gets it. None where the database, or the moment of looking, does not tell.
+    """
 
     name: str
     type: LogicalType
     nullable: bool = True
     declared: str = ""
     generated: bool = False
+    number: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,8 @@ class TableSchema:
                     "nullable": column.nullable,
                     "declared": column.declared,
                     "generated": column.generated,
+                    # Left out where it is not known: versions written without it keep their id.
+                    **({} if column.number is None else {"number": column.number}),
                 }
                 for column in self.columns
             ],
@@ -105,6 +112,7 @@ class TableSchema:
                     nullable=item["nullable"],
                     declared=item["declared"],
                     generated=item["generated"],
+                    number=item.get("number"),
                 )
                 for item in data["columns"]
             ),

@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 
 from headwater.errors import DataError
 from headwater.event.batch import EventBatch
+from headwater.event.message import are_messages, message_fault
 from headwater.event.operation import Operation
 from headwater.event.value import decode_row
 
@@ -26,6 +27,10 @@ def validate(batch: EventBatch) -> None:
     for reason, broken in _rules(batch):
         if pc.any(broken).as_py():
             _refuse(batch, reason, int(pc.index(broken, True).as_py()))
+    fault = message_fault(batch)
+    if fault is not None:
+        row, reason = fault
+        _refuse(batch, reason, row)
     _check_unavailable(batch)
 
 
@@ -37,8 +42,10 @@ def _rules(batch: EventBatch) -> Iterator[Rule]:
 
 def _identity_rules(batch: EventBatch) -> Iterator[Rule]:
     op = batch.column("op")
-    yield "op is not one of the six operations", pc.or_(pc.less(op, 1), pc.greater(op, 6))
-    yield "table is empty", pc.equal(batch.column("table_name"), "")
+    first, last = int(min(Operation)), int(max(Operation))
+    yield "op is none of the operations", pc.or_(pc.less(op, first), pc.greater(op, last))
+    nameless = pc.equal(batch.column("table_name"), "")
+    yield "table is empty", pc.and_not(nameless, are_messages(batch))
     yield "source_name is empty", pc.equal(batch.column("source_name"), "")
     yield "ts is zero or negative", pc.less_equal(batch.column("ts_ms"), 0)
 

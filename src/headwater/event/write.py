@@ -59,6 +59,8 @@ def row_write(event: Event) -> RowWrite:
             return Truncate()
         case Operation.SCHEMA_CHANGE:
             return NoWrite("schema_change")
+        case Operation.MESSAGE:
+            return NoWrite("message")
         case Operation.DELETE:
             key = event.key()
             return NoWrite("missing_primary_key") if key is None else Delete(key)

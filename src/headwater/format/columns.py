@@ -12,7 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.errors import DataError
-from headwater.event import ENVELOPE_VERSION, EVENT_SCHEMA, EventBatch, Operation
+from headwater.event import (
+    ENVELOPE_VERSION,
+    EVENT_SCHEMA,
+    EventBatch,
+    Operation,
+    message_fault,
+)
 
 UINT31 = (0, 2**31 - 1)
 UINT32 = (0, 2**32 - 1)
@@ -49,7 +55,7 @@ class EnvelopeColumns:
         self._check_version()
         if not self.op:
             return EventBatch.concat([])
-        return EventBatch.from_columns(
+        batch = EventBatch.from_columns(
             {
                 "op": self._operations(),
                 "source_name": _texts("source_name", self.source_name),
@@ -70,6 +76,8 @@ class EnvelopeColumns:
                 "transaction": _struct("transaction", list(map(_known_total, self.transaction))),
             }
         )
+        _check_messages(batch, bad_record)
+        return batch
 
     def _check_version(self) -> None:
         for index, version in enumerate(self.envelope_version):
@@ -80,7 +88,7 @@ class EnvelopeColumns:
         first, last = _OPERATIONS
         for index, op in enumerate(self.op):
             if type(op) is not int or not first <= op <= last:
-                raise bad_record(index, "op is not one of the six operations")
+                raise bad_record(index, "op is none of the operations")
         return pa.array(self.op, pa.int8())
 
 
@@ -101,7 +109,8 @@ def check_ranges(
 ) -> None:
     """Refuse numbers that the carrier has no room for; `transaction.tx_id` names a struct's part.
 
-    The op is checked for every form: a number without a name cannot be written at all.
+    Two things are checked for every form: that the op is one, for a number without a name cannot be
+    written at all; and that messages hold what they may, for no form has a place for more.
     """
     for path, (low, high) in {"op": _OPERATIONS, **ranges}.items():
         name, _, part = path.partition(".")
@@ -112,6 +121,13 @@ def check_ranges(
         row = pc.index(outside, value=True).as_py()
         if row >= 0:
             raise error(row, f"{path} is {values[row]}, outside {low}..{high}")
+    _check_messages(batch, error)
+
+
+def _check_messages(batch: EventBatch, error: Callable[[int, str], DataError]) -> None:
+    fault = message_fault(batch)
+    if fault is not None:
+        raise error(*fault)
 
 
 def check_names(batch: EventBatch) -> None:

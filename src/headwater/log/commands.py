@@ -31,9 +31,12 @@ class SqliteCommands:
             self._db.close()
             raise
 
-    def ask(self, wish: Wish) -> int:
+    def ask(self, wish: Wish, *, once: str | None = None) -> int:
         """Write a wish down; old answers go, so that the list stays short."""
         with translated(self._path), transaction(self._db):
+            asked = self._db.execute("SELECT id FROM asked_once WHERE name = ?", (once,)).fetchone()
+            if asked is not None:
+                return int(asked[0])
             row = self._db.execute(
                 "INSERT INTO command (wish, asked_at_ms) VALUES (?, ?) RETURNING id",
                 (_json(asdict(wish)), _now_ms()),
@@ -42,6 +45,8 @@ class SqliteCommands:
                 "DELETE FROM command WHERE id <= ? AND answered_at_ms IS NOT NULL",
                 (row[0] - _KEPT,),
             )
+            if once is not None:
+                self._db.execute("INSERT INTO asked_once VALUES (?, ?)", (once, row[0]))
         return int(row[0])
 
     def waiting(self) -> tuple[Command, ...]:

@@ -74,10 +74,23 @@ ADDED = (
         answered_at_ms INTEGER,
         answer TEXT
     )""",
+    # Kept when the command itself has been forgotten: its name must not be asked again.
+    """CREATE TABLE IF NOT EXISTS asked_once (
+        name TEXT PRIMARY KEY,
+        id INTEGER NOT NULL
+    ) WITHOUT ROWID""",
     "CREATE INDEX IF NOT EXISTS command_waiting ON command (id) WHERE answered_at_ms IS NULL",
     """CREATE TABLE IF NOT EXISTS report (
         id INTEGER PRIMARY KEY CHECK (id = 1),
         owed TEXT NOT NULL,
         reported_at_ms INTEGER NOT NULL
     )""",
+    # A table whose rows are being read: since when, its last row so far, and whether it has all.
+    """CREATE TABLE IF NOT EXISTS load (
+        name TEXT NOT NULL,
+        first_seq INTEGER NOT NULL,
+        last_seq INTEGER NOT NULL,
+        done INTEGER NOT NULL,
+        PRIMARY KEY (name, first_seq)
+    ) WITHOUT ROWID""",
 )

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from headwater.contract import LogBounds, SegmentInfo
 from headwater.errors import CorruptionError, GapError
-from headwater.event import EventBatch, TableSchema
-from headwater.log import payload
+from headwater.event import EventBatch, TableId, TableSchema
+from headwater.log import loads, payload
 from headwater.log.connection import connect, translated
 
 # Enough to make small commits cheap to read; few enough to bound what one fetch holds.
@@ -183,6 +183,16 @@ class SqliteLogReader:
                 "SELECT first_seq, schema_id FROM schema_version ORDER BY first_seq, rowid"
             ).fetchall()
         return tuple((first, self.schema(schema_id)) for first, schema_id in rows)
+
+    def owes(self, table: TableId, until: int) -> bool:
+        """Whether rows of the table that the source has promised come after `until`."""
+        with translated(self._path):
+            return loads.owes(self._db, table, until)
+
+    def loads(self) -> int:
+        """How many tables have had all of their rows so far."""
+        with translated(self._path):
+            return loads.count_done(self._db)
 
     def close(self) -> None:
         """Release the file."""

@@ -15,6 +15,7 @@ from headwater.failpoint import failpoint
 from headwater.log import payload
 from headwater.log.connection import add_missing, connect, transaction, translated
 from headwater.log.lease import Lease
+from headwater.log.loads import note_loads
 
 
 class SqliteLogWriter:
@@ -79,12 +80,13 @@ class SqliteLogWriter:
         stored = self._stored + len(events)
         fresh = [each for each in batch.schemas if each.schema_id not in self._known_schemas]
         with translated(self._path), transaction(self._db):
-            self._insert_schemas(fresh)
+            self._insert_schemas(fresh, events)
             if len(events):
                 self._insert_segment(events)
             failpoint("log.append.segment_written")
             if visible:
                 self._advance(stored, batch.position)
+                note_loads(self._db, batch, self._head + 1, stored)
             else:
                 self._stay()
             failpoint("log.append.before_commit")
@@ -106,11 +108,14 @@ class SqliteLogWriter:
             (first, last, closes, newest, digest, data),
         )
 
-    def _insert_schemas(self, fresh: list[TableSchema]) -> None:
+    def _insert_schemas(self, fresh: list[TableSchema], events: EventBatch) -> None:
+        """Each with its first event: several versions of a table may come in one batch."""
+        used = events.column("schema_id")
         for schema in fresh:
+            place = max(int(pc.index(used, value=schema.schema_id).as_py()), 0)
             self._db.execute(
                 "INSERT INTO schema_version VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
-                (schema.schema_id, self._stored + 1, schema.encode()),
+                (schema.schema_id, self._stored + 1 + place, schema.encode()),
             )
             (kept,) = self._db.execute(
                 "SELECT definition FROM schema_version WHERE schema_id = ?", (schema.schema_id,)

@@ -94,6 +94,67 @@ _ALL = (
         "Visible events that the consumer has not acknowledged.",
         ("consumer",),
     ),
+    Metric(
+        "headwater_spark_batch_seconds",
+        "histogram",
+        "Time of one micro-batch.",
+    ),
+    Metric("headwater_spark_sequence", "gauge", "End of the last micro-batch."),
+    Metric("headwater_spark_lag_events", "gauge", "Events that no micro-batch has taken yet."),
+    Metric(
+        "headwater_spark_table_events_total",
+        "counter",
+        "Events that a table has taken.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_seconds",
+        "histogram",
+        "Time of one table's part of a micro-batch.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_sequence",
+        "gauge",
+        "The last event that a table has taken.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_files",
+        "gauge",
+        "Data files of a table.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_bytes",
+        "gauge",
+        "Size of a table's data files.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_write_amplification",
+        "gauge",
+        "Rows written for every row that the last batch changed.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_compactions_total",
+        "counter",
+        "Times a table's small files were written together.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_maintenance_failures_total",
+        "counter",
+        "Times a table could not be looked after.",
+        ("table", "code"),
+    ),
+    Metric(
+        "headwater_spark_table_parked",
+        "gauge",
+        "1 while a table is parked.",
+        ("table",),
+    ),
 )
 
 CATALOGUE: dict[str, Metric] = {metric.name: metric for metric in _ALL}

@@ -18,7 +18,7 @@ from headwater.runtime.ledger import Ledger
 from headwater.runtime.lifecycle import Lifecycle, State
 from headwater.runtime.signals import two_step_stop
 from headwater.runtime.subscription import Delivery, Subscription, SubscriptionPolicy
-from headwater.runtime.whole import TransactionLimits, WholeTransactions
+from headwater.runtime.whole import WholeTransactions
 
 __all__ = [
     "CaptureLoop",
@@ -34,7 +34,6 @@ __all__ = [
     "Status",
     "Subscription",
     "SubscriptionPolicy",
-    "TransactionLimits",
     "Verdict",
     "WholeTransactions",
     "snapshot",

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from headwater.contract import Clock, Cursor, LogReader, Transform
+from headwater.contract import Clock, Cursor, LogReader, Parting, Transform
 from headwater.deliver import Window
 from headwater.errors import StateError
 from headwater.event import Event, EventBatch
@@ -98,7 +98,7 @@ class Subscription:
         *,
         clock: Clock,
         policy: SubscriptionPolicy | None = None,
-        transform: Transform | None = None,
+        transform: Transform | Parting | None = None,
     ) -> None:
         self._reader = reader
         self._cursor = cursor
@@ -108,6 +108,7 @@ class Subscription:
         self._ledger = Ledger(cursor.acked)
         self._window = Window(self._policy.max_in_flight_events, self._policy.max_in_flight_bytes)
         self._parts: Iterator[EventBatch] | None = None
+        self._runs: Iterator[tuple[EventBatch, EventBatch]] = iter(())
         self._known_head = cursor.acked
         self._until: int | None = None
         self._closed = False
@@ -165,10 +166,10 @@ class Subscription:
 
     def _next(self) -> Delivery | None:
         while True:
-            batch = self._next_batch()
-            if batch is None:
+            run = self._next_run()
+            if run is None:
                 return None
-            kept = batch if self._transform is None else self._apply(self._transform, batch)
+            batch, kept = run
             failpoint("subscription.before_deliver")
             with self._lock:
                 token = self._ledger.deliver(batch.last_sequence, batch.borders())
@@ -180,12 +181,28 @@ class Subscription:
                 # retention back; the ledger still waits for everything before it.
                 self.ack(delivery)
 
-    def _apply(self, transform: Transform, batch: EventBatch) -> EventBatch:
+    def _next_run(self) -> tuple[EventBatch, EventBatch] | None:
+        """A run of events that is not delivered yet, with what the transform makes of it."""
         try:
-            return transform(batch)
+            while (run := next(self._runs, None)) is None:
+                batch = self._next_batch()
+                if batch is None:
+                    return None
+                self._runs = self._transformed(batch)
         except BaseException:
-            self._parts = None  # read it again next time: it was not delivered
+            # Read it again next time: it was not delivered.
+            self._parts, self._runs = None, iter(())
             raise
+        return run
+
+    def _transformed(self, batch: EventBatch) -> Iterator[tuple[EventBatch, EventBatch]]:
+        match self._transform:
+            case None:
+                yield batch, batch
+            case Parting() as parting:
+                yield from parting.parts(batch)
+            case transform:
+                yield batch, transform(batch)
 
     def _next_batch(self) -> EventBatch | None:
         batch = None if self._parts is None else self._advance(self._parts)
@@ -202,11 +219,7 @@ class Subscription:
         return self._advance(self._parts)
 
     def _advance(self, parts: Iterator[EventBatch]) -> EventBatch | None:
-        try:
-            batch = next(parts, None)
-        except BaseException:
-            self._parts = None
-            raise
+        batch = next(parts, None)
         if batch is None:
             self._parts = None
             return None
@@ -244,4 +257,4 @@ class Subscription:
         """End; what was not acknowledged comes again next time. Safe to call twice."""
         with self._lock:
             self._closed = True
-            self._parts = None
+            self._parts, self._runs = None, iter(())

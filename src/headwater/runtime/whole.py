@@ -2,140 +2,96 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.contract import LogReader, Transform
+from headwater.contract import LogReader, Studied, Transform, WholeTransform
 from headwater.event import EventBatch
-
-_LOG = logging.getLogger("headwater.transactions")
 
 
 @dataclass(frozen=True, slots=True)
-class TransactionLimits:
-    """How large a transaction may be that is looked at as a whole; bytes are those of its rows."""
+class _Known:
+    """A transaction by its first sequence number, and what was found out about it, if anything."""
 
-    max_events: int = 10_000
-    max_bytes: int = 64 << 20
+    start: int
+    studied: Studied | None
 
 
 class WholeTransactions:
-    """Gives `inner` whole transactions only. Implements contract.Transform for one subscription.
+    """Gives `inner` whole transactions only. Implements contract.Parting for one subscription.
 
-    A transaction that a delivery does not hold whole is read from the log once more; what it
-    becomes is handed out with the deliveries that it stands in. One beyond the limits would not fit
-    in memory: all its events go to `beyond` instead, and the process says so in its log. Which way
-    it goes depends on the transaction alone, never on how it was cut, so that a delivery which is
-    repeated says the same.
+    A transaction that a delivery does not hold whole is studied in passes over the log, which holds
+    it whole (INV-7), whatever its size; what its events become is handed out as they go by. Nothing
+    of this outlives the process: after a restart it is found out again, and is the same.
+
+    `before` is what happens to events before `inner` sees them, `after` what happens to its own.
     """
 
     def __init__(
-        self,
-        reader: LogReader,
-        inner: Transform,
-        beyond: Transform,
-        limits: TransactionLimits | None = None,
+        self, reader: LogReader, inner: WholeTransform, *, before: Transform, after: Transform
     ) -> None:
         self._reader = reader
         self._inner = inner
-        self._beyond = beyond
-        self._limits = limits or TransactionLimits()
-        self._read_last: tuple[int, EventBatch | None] = (0, None)  # by its first sequence number
+        self._before = before
+        self._after = after
+        self._known: _Known | None = None
 
-    def __call__(self, batch: EventBatch) -> EventBatch:
-        """The events as `inner` makes them, or `beyond` where their transaction is too large."""
+    def parts(self, batch: EventBatch) -> Iterator[tuple[EventBatch, EventBatch]]:
+        """The batch in runs, each with what it becomes."""
         if len(batch) == 0:
-            return batch
+            return
         ends = np.flatnonzero(batch.ends_transaction()) + 1
         lead = 0 if _index(batch) == 0 else int(ends[0]) if len(ends) else len(batch)
         trail = max(lead, int(ends[-1]) if len(ends) else 0)
-        done = []
         if lead:
-            done.append(self._piece(batch.slice(0, lead)))
+            yield from self._piece(batch.slice(0, lead))
+        if lead == 0 or len(ends):
+            self.close()  # the transaction of earlier deliveries is over
         if lead < trail:
-            done += self._whole(batch.slice(lead, trail - lead))
+            whole = batch.slice(lead, trail - lead)
+            yield whole, self._after(self._inner(self._before(whole)))
         if trail < len(batch):
-            done.append(self._piece(batch.slice(trail)))
-        return EventBatch(EventBatch.concat(done).records, batch.closes_transaction)
+            yield from self._piece(batch.slice(trail))
 
-    def _whole(self, batch: EventBatch) -> Iterator[EventBatch]:
-        """Each run of transactions that go the same way."""
-        ends = np.flatnonzero(batch.ends_transaction()) + 1
-        starts = np.concatenate([[0], ends[:-1]])
-        large = ends - starts > self._limits.max_events
-        large |= np.add.reduceat(_bytes(batch), starts) > self._limits.max_bytes
-        at = 0
-        for too_large, run in groupby(zip(ends.tolist(), large.tolist(), strict=True), _second):
-            *_, (end, _) = run
-            part = batch.slice(at, end - at)
-            yield self._too_large(part) if too_large else self._inner(part)
-            at = end
+    def close(self) -> None:
+        """Give back what the present transaction holds. Safe to call twice."""
+        if self._known is not None and self._known.studied is not None:
+            self._known.studied.close()
+        self._known = None
 
-    def _piece(self, piece: EventBatch) -> EventBatch:
+    def _piece(self, piece: EventBatch) -> Iterator[tuple[EventBatch, EventBatch]]:
         """A part of one transaction."""
         start = piece.first_sequence - _index(piece)
-        if self._read_last[0] != start:
-            whole = self._read(start)
-            self._read_last = start, None if whole is None else self._inner(whole)
-            if whole is None:
-                self._warn(start)
-        known = self._read_last[1]
-        return self._beyond(piece) if known is None else _same_range(known, piece)
+        if self._known is None or self._known.start != start:
+            self.close()
+            studied = self._inner.study(lambda: map(self._before, self._transaction(start)))
+            self._known = _Known(start, studied)
+        studied = self._known.studied
+        if studied is None:
+            yield piece, self._after(self._before(piece))
+            return
+        for run in studied.cut(piece):
+            yield run, self._after(studied(self._before(run)))
 
-    def _read(self, start: int) -> EventBatch | None:
-        """The transaction that begins at `start`, or None as soon as it is too large."""
-        held: list[EventBatch] = []
-        events = size = 0
+    def _transaction(self, start: int) -> Iterator[EventBatch]:
+        """The stored batches of the transaction that begins at `start`, without others' events."""
         for stored in self._reader.read(start - 1):
-            ends = np.flatnonzero(stored.ends_transaction()) + 1
-            part = stored.slice(0, int(ends[0])) if len(ends) else stored
-            events, size = events + len(part), size + int(_bytes(part).sum())
-            if events > self._limits.max_events or size > self._limits.max_bytes:
-                return None
-            held.append(part)
-            if len(ends):
-                break
-        return EventBatch.concat(held)
-
-    def _too_large(self, batch: EventBatch) -> EventBatch:
-        self._warn(batch.first_sequence)
-        return self._beyond(batch)
-
-    def _warn(self, start: int) -> None:
-        _LOG.warning(
-            "transaction too large to be looked at as a whole",
-            extra={"sequence_number": start, "max_events": self._limits.max_events},
-        )
-
-
-def _second(pair: tuple[int, bool]) -> bool:
-    return pair[1]
+            blocks = stored.column("transaction")
+            begins = pc.subtract(
+                stored.column("sequence_number"), pc.struct_field(blocks, "event_index")
+            )
+            belongs = pc.equal(begins, start).fill_null(fill_value=False)
+            count = int(pc.index(belongs, value=False).as_py())
+            if count != 0:
+                yield stored if count < 0 else stored.slice(0, count)
+            if count >= 0 or stored.closes_transaction:
+                return
 
 
 def _index(batch: EventBatch) -> int:
     """The first event's place in its transaction."""
     block = batch.column("transaction")[0].as_py()
     return 0 if block is None else int(block["event_index"])
-
-
-def _bytes(batch: EventBatch) -> npt.NDArray[np.int64]:
-    sizes = [pc.binary_length(batch.column(side)).fill_null(0) for side in ("before", "after")]
-    total: npt.NDArray[np.int64] = pc.add(*(size.cast(pa.int64()) for size in sizes)).to_numpy()
-    return total
-
-
-def _same_range(whole: EventBatch, piece: EventBatch) -> EventBatch:
-    numbers = whole.column("sequence_number")
-    return whole.filter(
-        pc.and_(
-            pc.greater_equal(numbers, piece.first_sequence),
-            pc.less_equal(numbers, piece.last_sequence),
-        )
-    )

@@ -2,12 +2,14 @@
 
 - query.py: the running stream, from `source` into `apply`.
 - apply: a micro-batch to all its tables. mode: what is kept of a table, one file per mode.
+- keep: files written together and old ones removed, between batches.
 - proof: tables read back as canonical rows, with the position that they stand at.
+- functions: what can be done with frames of events, one by one.
 - table: a table of the lake by format, its columns and its statements; target.py is their contract.
 - change: what the events of a micro-batch mean for the rows of a table.
-- functions: what can be done with frames of events, one by one.
 - source: `format("headwater")`, streaming and batch, and an event batch as Spark rows.
 - session.py, jars.py: a quiet session with the right jars. modes.py: which tables in which modes.
+- progress.py: what Spark says of a stream. sql.py: names and values in statements.
 
 Holds: INV-10 (only available columns are written), exactly once per table and batch.
 May import: deliver, contract, event, errors, failpoint.

@@ -1,4 +1,4 @@
-"""The jars of a table format: fetched once from Maven Central, then plain local files.
+"""The jars that Spark needs, by what for: fetched once from Maven Central, then plain local files.
 
 Spark can resolve them itself at every start, but that costs seconds, needs the network each time,
 and reports a failure only as a JVM that went away. So they are resolved by the Ivy that comes with
@@ -24,14 +24,15 @@ _TIME_LIMIT_S = 300
 
 @dataclass(frozen=True, slots=True)
 class JarSet:
-    """What one table format needs on one Spark: an artifact, its folder in the cache, its jars.
+    """Artifacts, their folder in the cache, and the jars of them that Spark does not have itself.
 
-    The other dependencies that Ivy brings are already among Spark's own jars.
+    Where `transitive` is false, the artifacts are all that is fetched.
     """
 
-    artifact: str
     folder: str
+    artifacts: tuple[str, ...]
     needed: tuple[str, ...]
+    transitive: bool = True
 
 
 _DELTA = (
@@ -43,63 +44,86 @@ _DELTA = (
     "io.unitycatalog_unitycatalog-client",
     "io.unitycatalog_unitycatalog-hadoop",
 )
-_ICEBERG = ("org.apache.iceberg_iceberg-spark-runtime",)
+_KAFKA = (
+    "org.apache.spark_spark-sql-kafka",
+    "org.apache.spark_spark-token-provider-kafka",
+    "org.apache.kafka_kafka-clients",
+    "org.apache.commons_commons-pool2",
+)
+# By what for and for which Spark.
 _SETS = {
-    ("delta", "4.2"): JarSet("io.delta:delta-spark_4.2_2.13:4.4.0", "delta-4.4.0", _DELTA),
+    ("delta", "4.2"): JarSet("delta-4.4.0", ("io.delta:delta-spark_4.2_2.13:4.4.0",), _DELTA),
     ("delta", "4.1"): JarSet(
-        "io.delta:delta-spark_4.1_2.13:4.4.0", "delta-4.4.0-spark-4.1", _DELTA
+        "delta-4.4.0-spark-4.1", ("io.delta:delta-spark_4.1_2.13:4.4.0",), _DELTA
     ),
     ("iceberg", "4.1"): JarSet(
-        "org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0", "iceberg-1.12.0", _ICEBERG
+        "iceberg-1.12.0",
+        ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",),
+        ("org.apache.iceberg_iceberg-spark-runtime",),
+        transitive=False,
+    ),
+    ("kafka", "4.2"): JarSet(
+        "kafka-4.2.0",
+        (
+            "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
+            # Delegation tokens for Kafka. Not every mirror has each version of this one.
+            "org.apache.spark:spark-token-provider-kafka-0-10_2.13:[4.1.0-preview1,4.2.0]",
+            "org.apache.kafka:kafka-clients:3.9.2",
+            "org.apache.commons:commons-pool2:2.13.1",
+        ),
+        _KAFKA,
+        transitive=False,
     ),
 }
-# The newest Spark that has a build of the format, as a package.
-_NEWEST = {"delta": "4.2.0", "iceberg": "4.1.4"}
+SETS = tuple(dict.fromkeys(name for name, _ in _SETS))
+# The newest Spark that there is a build for, as a package.
+_NEWEST = {"delta": "4.2.0", "iceberg": "4.1.4", "kafka": "4.2.0"}
 
 
-def jar_set(table_format: str, spark: str = SPARK) -> JarSet:
-    """What a format needs; MachineError if nobody has built it for this Spark."""
-    found = _SETS.get((table_format, spark))
+def jar_set(name: str, spark: str = SPARK) -> JarSet:
+    """What is needed for a name; MachineError if there is no build of it for this Spark."""
+    found = _SETS.get((name, spark))
     if found is None:
         raise MachineError(
             "spark-no-build",
-            f"{table_format.capitalize()} has no build for Spark {spark}",
-            hint=f"pip install 'pyspark=={_NEWEST[table_format]}'",
+            f"{name.capitalize()} has no build for Spark {spark}",
+            hint=f"pip install 'pyspark=={_NEWEST[name]}'",
         )
     return found
 
 
-def cache_folder(table_format: str = "delta") -> Path:
-    """Where a format's jars are kept: below HEADWATER_CACHE, else the user's cache."""
+def cache_folder(name: str = "delta") -> Path:
+    """Where the jars of a set are kept: below HEADWATER_CACHE, else the user's cache."""
     base = os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base else Path.home() / ".cache"
-    return root / "headwater" / "jars" / jar_set(table_format).folder
+    return root / "headwater" / "jars" / jar_set(name).folder
 
 
-def cached(table_format: str = "delta") -> tuple[Path, ...]:
+def cached(name: str = "delta") -> tuple[Path, ...]:
     """The jars if they are all there, else nothing."""
     found = []
-    for prefix in jar_set(table_format).needed:
-        match = sorted(cache_folder(table_format).glob(f"{prefix}*.jar"))
+    for prefix in jar_set(name).needed:
+        match = sorted(cache_folder(name).glob(f"{prefix}*.jar"))
         if not match:
             return ()
         found.append(match[0])
     return tuple(found)
 
 
-def ensure(table_format: str = "delta") -> tuple[Path, ...]:
+def ensure(name: str = "delta") -> tuple[Path, ...]:
     """The jars, fetched if need be; MachineError with the way out if that fails."""
-    return cached(table_format) or _fetch(table_format)
+    return cached(name) or _fetch(name)
 
 
-def _fetch(table_format: str) -> tuple[Path, ...]:
-    java = java_command()
+def _fetch(name: str) -> tuple[Path, ...]:
+    java, wanted = java_command(), jar_set(name)
     ivy = next(Path(pyspark.__path__[0]).glob("jars/ivy-*.jar"), None)
     if ivy is None:
         raise MachineError("spark-jars", "PySpark comes without Ivy, which fetches the jars")
-    wanted = jar_set(table_format)
     with tempfile.TemporaryDirectory(prefix="headwater-jars-") as work:
-        command = [java, "-jar", str(ivy), "-dependency", *wanted.artifact.split(":")]
+        module = Path(work) / "ivy.xml"
+        module.write_text(_module(wanted))
+        command = [java, "-jar", str(ivy), "-ivy", str(module)]
         command += ["-cache", f"{work}/cache", "-confs", "default", "-types", "jar", "bundle"]
         command += ["-retrieve", f"{work}/jars/[organization]_[artifact]-[revision].[ext]"]
         try:
@@ -108,14 +132,25 @@ def _fetch(table_format: str) -> tuple[Path, ...]:
             )
         except subprocess.TimeoutExpired as exc:
             raise MachineError(
-                "spark-jars", f"{wanted.artifact} was not fetched within {_TIME_LIMIT_S} s"
+                "spark-jars", f"{wanted.artifacts[0]} was not fetched within {_TIME_LIMIT_S} s"
             ) from exc
-        _keep(Path(work) / "jars", cache_folder(table_format), wanted.needed)
-        jars = cached(table_format)
+        _keep(Path(work) / "jars", cache_folder(name), wanted.needed)
+        jars = cached(name)
         if not jars:
             tail = " ".join((done.stdout + done.stderr).split())[-300:]
-            raise MachineError("spark-jars", f"{wanted.artifact} could not be fetched: {tail}")
+            raise MachineError("spark-jars", f"{wanted.artifacts[0]} could not be fetched: {tail}")
         return jars
+
+
+def _module(wanted: JarSet) -> str:
+    """What Ivy is asked for."""
+    more = 'conf="default->default"' if wanted.transitive else 'transitive="false"'
+    asked = "".join(
+        f'<dependency org="{group}" name="{artifact}" rev="{version}" {more}/>'
+        for group, artifact, version in (each.split(":") for each in wanted.artifacts)
+    )
+    info = '<info organisation="io.headwater" module="spark"/>'
+    return f'<ivy-module version="2.0">{info}<dependencies>{asked}</dependencies></ivy-module>'
 
 
 def _keep(fetched: Path, target: Path, needed: tuple[str, ...]) -> None:

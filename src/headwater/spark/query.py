@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from uuid import uuid4
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
@@ -12,6 +13,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import CATALOG, StateError
 from headwater.spark.apply.tables import Apply
+from headwater.spark.progress import Hears, Progress
 from headwater.spark.source.datasource import NAME
 from headwater.spark.source.limits import offset_of
 
@@ -33,9 +35,12 @@ class StreamPlan:
 class RunningStream:
     """A started query. `wait` returns when it ends and raises what ended it."""
 
-    def __init__(self, query: StreamingQuery, failed: list[BaseException]) -> None:
+    def __init__(
+        self, query: StreamingQuery, failed: list[BaseException], ended: Callable[[], None]
+    ) -> None:
         self._query = query
         self._failed = failed
+        self._ended = ended
 
     @property
     def active(self) -> bool:
@@ -61,6 +66,7 @@ class RunningStream:
     def stop(self) -> None:
         """End the query after the batch in hand."""
         self._query.stop()
+        self._ended()
 
     def _guarded(self, call: Callable[[], object]) -> object:
         try:
@@ -78,8 +84,13 @@ class RunningStream:
         return exc
 
 
-def start(session: SparkSession, plan: StreamPlan, apply: Apply) -> RunningStream:
-    """Start the stream: once through everything if there is no interval, else for ever."""
+def start(
+    session: SparkSession, plan: StreamPlan, apply: Apply, hears: Hears = lambda _report: None
+) -> RunningStream:
+    """Start the stream: once through everything if there is no interval, else for ever.
+
+    `hears` is told of every micro-batch, in a thread of Spark's.
+    """
     failed: list[BaseException] = []
 
     def keep_error(frame: DataFrame, batch_id: int) -> None:
@@ -90,14 +101,18 @@ def start(session: SparkSession, plan: StreamPlan, apply: Apply) -> RunningStrea
             failed.append(exc)
             raise
 
+    # Queries of one session need different names, and a listener knows its query by its name.
+    name = f"headwater-{uuid4().hex[:8]}"
+    progress = Progress(name, hears)
+    session.streams.addListener(progress)
     reader = session.readStream.format(NAME).option("consumer", plan.consumer)
     if plan.max_events is not None:
-        reader = reader.option("maxEventsPerTrigger", plan.max_events)
+        reader = reader.option("maxRowsPerTrigger", plan.max_events)
     if plan.tables:
         reader = reader.option("tables", ",".join(plan.tables))
     writer = (
         reader.load(plan.log_path)
-        .writeStream.queryName("headwater")
+        .writeStream.queryName(name)
         .option("checkpointLocation", plan.checkpoint)
         .foreachBatch(keep_error)
     )
@@ -105,4 +120,12 @@ def start(session: SparkSession, plan: StreamPlan, apply: Apply) -> RunningStrea
         writer = writer.trigger(availableNow=True)
     else:
         writer = writer.trigger(processingTime=f"{plan.interval_s} seconds")
-    return RunningStream(writer.start(), failed)
+    query = writer.start()
+
+    def ended() -> None:
+        last = query.lastProgress
+        if last is not None:
+            progress.tell(last)
+        session.streams.removeListener(progress)
+
+    return RunningStream(query, failed, ended)

@@ -35,6 +35,7 @@ _LOCAL = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.catalogImplementation": "in-memory",
     "spark.python.unix.domain.socket.enabled": "true",
+    "spark.sql.python.filterPushdown.enabled": "true",
 }
 CATALOG = "headwater"
 _EXTENSIONS = {
@@ -46,7 +47,11 @@ _DELTA_CATALOG = {
 }
 _JVM_END_S = 60
 # Small tables in a small process: Delta's defaults plan for a cluster.
-_DELTA_LOCAL = {"spark.databricks.delta.snapshotPartitions": "2"}
+_DELTA_LOCAL = {
+    "spark.databricks.delta.snapshotPartitions": "2",
+    # VACUUM lists folders in as many tasks as this, and the default is ten thousand.
+    "spark.sql.sources.parallelPartitionDiscovery.parallelism": "8",
+}
 
 
 def delta_conf() -> dict[str, str]:
@@ -82,9 +87,15 @@ def table_conf(*formats: str) -> dict[str, str]:
     return {**catalog, "spark.sql.extensions": extensions, "spark.jars": files}
 
 
+def kafka_conf() -> dict[str, str]:
+    """The confs that Spark's Kafka source and sink need, for a session of your own."""
+    return {"spark.jars": ",".join(str(jar) for jar in jars.ensure("kafka"))}
+
+
 def local_session(
     *,
     formats: Sequence[str] = ("delta",),
+    kafka: bool = False,
     cores: int = 2,
     memory: str = "2g",
     extra: dict[str, str] | None = None,
@@ -108,6 +119,10 @@ def local_session(
     }
     if formats:
         settings |= table_conf(*formats) | _DELTA_LOCAL
+    if kafka:
+        settings["spark.jars"] = ",".join(
+            filter(None, (settings.get("spark.jars"), kafka_conf()["spark.jars"]))
+        )
     settings |= extra or {}
     # Workers must be this Python, not the first one on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

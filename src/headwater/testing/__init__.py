@@ -5,6 +5,9 @@
 - builders.py, strategies.py: valid events, by hand and by hypothesis.
 - conformance/: a pytest suite per contract; subclass it and say how your part is made.
 - replay/: recorded messages of a source become events, compared with a golden file.
+- history/: changes of tables drawn from a seed, and what tables should hold after them.
+- pytest_plugin.py: fixtures that pytest finds by itself. converge.py: `assert_converges`.
 
-Production code never imports this room. May import: contract, event, errors.
+Production code never imports this room. May import: contract, event, errors; the last two, and
+history/log.py, whatever a pipeline is made of.
 """

@@ -8,12 +8,23 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
 from headwater.contract import LogBounds, SegmentInfo, SourceBatch, SourceIdentity
 from headwater.errors import ConfigError, FencedError, GapError, StateError
-from headwater.event import EventBatch, Position, TableSchema
+from headwater.event import EventBatch, Position, TableId, TableSchema
+
+
+@dataclass(slots=True)
+class MemoryLoad:
+    """A table whose rows were read: since when, its last row so far, and whether it has all."""
+
+    name: str
+    first: int
+    last: int
+    done: bool = False
 
 
 class MemoryLog:
@@ -30,6 +41,7 @@ class MemoryLog:
         self.writing = False
         self.schemas: dict[int, tuple[int, TableSchema]] = {}
         self.cursors: dict[str, int] = {}
+        self.loads: list[MemoryLoad] = []
 
     def writer(self, source: SourceIdentity) -> MemoryLogWriter:
         """Take the log over."""
@@ -95,11 +107,26 @@ class MemoryLogWriter:
             next_sequence = self._log.head + sum(map(len, self._pieces)) + 1
             if len(batch.events):
                 self._pieces.append(batch.events.with_sequence(next_sequence))
+            used = batch.events.column("schema_id").to_pylist()
             for schema in batch.schemas:
-                self._log.schemas.setdefault(schema.schema_id, (next_sequence, schema))
+                place = used.index(schema.schema_id) if schema.schema_id in used else 0
+                self._log.schemas.setdefault(schema.schema_id, (next_sequence + place, schema))
             if batch.events.closes_transaction:
+                first = self._log.head + 1
                 self._publish(batch.position)
+                self._note_loads(batch, first)
             return self._log.head
+
+    def _note_loads(self, batch: SourceBatch, first: int) -> None:
+        head = self._log.head
+        begun = {load.name: load for load in self._log.loads if not load.done}
+        if batch.progress is not None and batch.progress.table in begun and head >= first:
+            begun[batch.progress.table].last = head
+        if batch.owed is not None:
+            owed = set(map(str, batch.owed))
+            for name, load in begun.items():
+                load.done = name not in owed
+            self._log.loads += [MemoryLoad(name, first, head) for name in owed - begun.keys()]
 
     def _publish(self, position: Position) -> None:
         self._log.stored += self._pieces
@@ -168,6 +195,17 @@ class MemoryLogReader:
     def schemas(self) -> tuple[tuple[int, TableSchema], ...]:
         """All versions, in order of first use."""
         return tuple(sorted(self._log.schemas.values(), key=lambda entry: entry[0]))
+
+    def owes(self, table: TableId, until: int) -> bool:
+        """Whether promised rows of the table come after `until`."""
+        return any(
+            load.name == str(table) and load.first <= until and (not load.done or load.last > until)
+            for load in self._log.loads
+        )
+
+    def loads(self) -> int:
+        """How many tables have had all of their rows so far."""
+        return sum(load.done for load in self._log.loads)
 
     def close(self) -> None:
         """Nothing to release."""

@@ -11,7 +11,16 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from headwater.event import Event, EventBatch, Operation, Origin, Snapshot, Transaction
+from headwater.event import (
+    Event,
+    EventBatch,
+    Operation,
+    Origin,
+    Snapshot,
+    Transaction,
+    decode_row,
+    message_image,
+)
 
 Row = dict[str, Any]
 
@@ -69,15 +78,15 @@ def events(
 ) -> Event:
     """A valid event of one of the operations."""
     op = draw(st.sampled_from(operations))
+    if op is Operation.MESSAGE:
+        return draw(_messages(transaction))
     key = draw(keys())
     before, key_only = draw(_before(op, key))
     after = draw(rows(key or ())) if op in _WITH_AFTER else None
     has_rows = op in _ROW_OPERATIONS
     return Event(
         op=op,
-        source=Origin(
-            draw(texts(min_size=1)), draw(texts(min_size=1)), draw(st.integers(0, _MAX_INT63))
-        ),
+        source=draw(_origins()),
         ts_ms=draw(st.integers(1, _MAX_INT63)),
         table=draw(texts(min_size=1)),
         schema=draw(st.none() | texts()),
@@ -93,6 +102,27 @@ def events(
         schema_id=draw(st.integers(0, _MAX_INT63)),
         context=draw(st.none() | rows()),
     )
+
+
+@st.composite
+def _messages(draw: st.DrawFn, transaction: Transaction | None) -> Event:
+    """A logical message: it concerns no table and no row."""
+    return Event(
+        op=Operation.MESSAGE,
+        source=draw(_origins()),
+        ts_ms=draw(st.integers(1, _MAX_INT63)),
+        table="",
+        after=decode_row(message_image(draw(texts()), draw(st.binary(max_size=20)))),
+        transaction=transaction,
+        event_id=draw(st.uuids()),
+        context=draw(st.none() | rows()),
+    )
+
+
+@cache
+def _origins() -> st.SearchStrategy[Origin]:
+    name = texts(min_size=1)
+    return st.builds(Origin, name, name, st.integers(0, _MAX_INT63))
 
 
 _WITH_AFTER = (Operation.INSERT, Operation.UPDATE, Operation.READ, Operation.SCHEMA_CHANGE)

@@ -16,7 +16,8 @@ class KeepRows:
 
     An event is kept only if the column is there in every image that the event has: where a source
     did not send it (a key-only before image, an unavailable column), nothing can be decided and
-    nothing is delivered (INV-11). Truncates and schema changes concern every row and pass.
+    nothing is delivered (INV-11). Truncates and schema changes concern every row and pass. A
+    logical message concerns none, whatever its own members are called, and is not delivered.
     """
 
     column: str
@@ -31,6 +32,8 @@ class KeepRows:
     def _keeps(self, event: Event) -> bool:
         if event.op in (Operation.TRUNCATE, Operation.SCHEMA_CHANGE):
             return True
+        if event.op is Operation.MESSAGE:
+            return False
         images = [image for image in (event.before, event.after) if image is not None]
         if not images or any(self.column not in image for image in images):
             return False

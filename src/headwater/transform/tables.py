@@ -15,7 +15,7 @@ class KeepTables:
     """Keeps events of tables that match one of `keep` and none of `drop`.
 
     Globs mean what `TableId.matches` says. Names are judged once per distinct table, never per
-    event.
+    event. A logical message has the empty name: `*` keeps it, and no table's name does.
     """
 
     keep: tuple[str, ...] = ("*",)

@@ -43,7 +43,7 @@ cdc:
   schema_name: acme-api
   region: eu
   granularity: GRANULARITY
-  max_transaction_events: 7000
+  cascade_memory: 1MiB
   tables:
     - {table: tb_user, identifier: email, tenant: org_id, invalidates: [users]}
     - {table: post, invalidates: [posts]}
@@ -116,24 +116,20 @@ def test_mutation_is_one_event_when_postgres_deletes_in_cascade(
     assert (tree["schema_name"], tree["source"]["region"]) == ("acme-api", "eu")
 
 
-def test_transaction_is_folded_across_deliveries_and_told_by_rows_when_it_is_too_large(
+def test_transaction_is_folded_when_it_is_larger_than_a_delivery(
     shop: PostgresDatabase, tmp_path: Path
 ) -> None:
     run(tmp_path, shop.dsn(), shop.name, "atomic")
-    for user, posts in ((1, 6_500), (2, 7_000)):
-        shop.sql(
-            f"BEGIN; INSERT INTO tb_user VALUES ({user}, 'u');"
-            f"INSERT INTO post SELECT {user} * 10000 + n, {user}, 't'"
-            f" FROM generate_series(1, {posts}) n; COMMIT"
-        )
+    shop.sql(
+        "BEGIN; INSERT INTO tb_user VALUES (1, 'u');"
+        "INSERT INTO post SELECT n, 1, 't' FROM generate_series(1, 13000) n;"
+        "INSERT INTO organization VALUES (1, 1); COMMIT"
+    )
     run(tmp_path, shop.dsn(), shop.name, "atomic")
-    folded, *rows = written(tmp_path)
-    assert len(folded["cascade"]["updated"]) == 6_500
+    folded, stranger = written(tmp_path)
+    assert len(folded["cascade"]["updated"]) == 13_000
     assert {each["reason"] for each in folded["cascade"]["updated"]} == {"child_added"}
-    assert len(rows) == 7_001
-    blocks = [tree["metadata"]["custom_fields"]["headwater"] for tree in rows]
-    assert all(block["cascade_complete"] is False for block in blocks)
-    assert {block["granularity"] for block in blocks} == {"row"}
+    assert stranger["entity"]["entity_type"] == "Organization"
 
 
 def test_file_is_the_same_when_the_same_log_is_delivered_in_other_pieces(
@@ -152,32 +148,52 @@ def test_file_is_the_same_when_the_same_log_is_delivered_in_other_pieces(
     assert (tmp_path / "feed.jsonl").read_text() == (tmp_path / "later.jsonl").read_text()
 
 
-KILLS = ("delivery.after_write=kill@2", "sink.file.after_state=kill", "delivery.before_ack=kill")
+# Users stand before and after their 30,000 posts, of which some change once more.
+BULK = """
+BEGIN; INSERT INTO tb_user (id, email) VALUES (1, 'a'), (2, 'b'), (3, 'c'), (4, 'd'), (5, 'e');
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30000)
+INSERT INTO post SELECT i, 1 + i % 10, 't' FROM n;
+UPDATE post SET title = 'u' WHERE id <= 2000;
+INSERT INTO tb_user (id, email) VALUES (6, 'f'), (7, 'g'), (8, 'h'), (9, 'i'), (10, 'j'); COMMIT;
+"""
 
 
-def test_file_is_the_same_when_deliveries_are_killed(tmp_path: Path) -> None:
-    """Families across deliveries, and one too large, with kill -9 on the way (INV-3)."""
-    text = CONFIG.replace("NAME", "shop").replace("GRANULARITY", "atomic").replace("7000", "6000")
+@pytest.mark.parametrize(
+    ("granularity", "events", "kills"),
+    [
+        ("row", 32_010, ("scratch.after_flush=kill@3", "delivery.after_write=kill@4")),
+        ("atomic", 10, ("delivery.after_write=kill@2", "sink.file.after_state=kill")),
+    ],
+)
+def test_file_is_the_same_when_deliveries_are_killed(
+    tmp_path: Path, granularity: str, events: int, kills: tuple[str, ...]
+) -> None:
+    """Families larger than a delivery, with kill -9 while they are found and told (INV-3)."""
+    text = CONFIG.replace("NAME", "shop").replace("GRANULARITY", granularity)
     capture, _, sink = text.partition("sinks:")
+    roomy = capture.replace("1MiB", "1GiB")
     (tmp_path / "capture.yaml").write_text(capture)
     (tmp_path / "feed.yaml").write_text(text)
-    (tmp_path / "spared.yaml").write_text(f"{capture}sinks:{sink.replace('feed', 'spared')}")
+    (tmp_path / "spared.yaml").write_text(f"{roomy}sinks:{sink.replace('feed', 'spared')}")
     with closing(sqlite3.connect(tmp_path / "shop.db", isolation_level=None)) as db:
         db.executescript(TABLES)
         assert headwater(tmp_path, "capture.yaml") == 0
-        for user, posts in ((1, 5_500), (2, 3), (3, 6_500)):
-            db.executescript(
-                f"""BEGIN; INSERT INTO tb_user VALUES ({user}, 'u', NULL, NULL);
-                WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {posts})
-                INSERT INTO post SELECT {user} * 10000 + i, {user}, 't' FROM n; COMMIT"""
-            )
-            assert headwater(tmp_path, "capture.yaml") == 0
-    assert [headwater(tmp_path, "feed.yaml", kill) for kill in KILLS] == [-signal.SIGKILL] * 3
+        db.executescript(BULK)
+        assert headwater(tmp_path, "capture.yaml") == 0
+    for kill in kills:
+        assert headwater(tmp_path, "feed.yaml", kill) == -signal.SIGKILL
     assert headwater(tmp_path, "feed.yaml") == headwater(tmp_path, "spared.yaml") == 0
-    spared = (tmp_path / "spared.jsonl").read_text()
-    assert (tmp_path / "feed.jsonl").read_text() == spared
-    assert spared.count("\n") == 2 + 6_501
-    assert spared.count('"cascade_complete":false') == 6_501
+    lines = (tmp_path / "feed.jsonl").read_bytes().splitlines()
+    assert lines == (tmp_path / "spared.jsonl").read_bytes().splitlines()
+    assert len(lines) == events
+    users = [json.loads(line) for line in (*lines[:5], *lines[-5:])]
+    for number, tree in enumerate(users, 1):
+        assert tree["entity"]["entity_id"] == str(number)
+        posts = tree["cascade"]["updated"]
+        assert {int(each["entity_id"]) % 10 for each in posts} == {number - 1}
+        assert len(posts) == 3_000
+        reasons = [each["reason"] for each in posts]
+        assert (reasons.count("child_added"), reasons.count("related_updated")) == (2_800, 200)
 
 
 def headwater(directory: Path, file: str, failpoint: str = "") -> int:

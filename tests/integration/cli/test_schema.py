@@ -15,7 +15,19 @@ import pytest
 
 from headwater import formats
 from headwater.contract import SourceBatch
-from headwater.event import Column, ForeignKey, Kind, LogicalType, Position, TableId, TableSchema
+from headwater.event import (
+    Column,
+    Event,
+    EventBatch,
+    ForeignKey,
+    Kind,
+    LogicalType,
+    Operation,
+    Origin,
+    Position,
+    TableId,
+    TableSchema,
+)
 from headwater.format._generated import event_key_pb2, event_pb2, opencdc_pb2
 from headwater.log import SqliteLog
 from headwater.testing.builders import IDENTITY, ITEMS, inserts
@@ -113,6 +125,20 @@ def test_avsc_reads_what_the_format_writes_when_printed(cli: Cli) -> None:
     assert key["name"] == "EventKey"
 
 
+def test_definitions_of_messages_describe_a_message_too(cli: Cli) -> None:
+    origin = Origin("postgres", "0/1:0", 1)
+    said = {"prefix": "outbox", "content": "aGk="}
+    message = EventBatch.from_events([Event(Operation.MESSAGE, origin, 1, "", after=said)])
+    avro = json.loads(cli("schema", "avsc", "--messages").out)
+    for events, op in ((message, "MESSAGE"), (inserts(1, 1), "INSERT")):
+        (record,) = formats.encode(events, "headwater-avro")
+        assert fastavro.schemaless_reader(BytesIO(record), avro)["op"] == op
+    (record,) = formats.encode(message, "headwater-json")
+    for words, valid in (((), False), (("--messages",), True)):
+        schema = json.loads(cli("schema", "json-schema", *words).out)
+        assert jsonschema.Draft7Validator(schema).is_valid(json.loads(record)) == valid
+
+
 def test_avsc_is_that_of_the_table_when_one_is_named(cli: Cli, log: Path) -> None:
     words = ("schema", "avsc", "--log", log.name, "--table")
     event = json.loads(cli(*words, "items").out)
@@ -130,7 +156,9 @@ def test_definition_is_refused_when_there_is_none(cli: Cli, log: Path) -> None:
         (("json-schema", "nothing"), "format-unknown"),
         (("proto", "headwater-json"), "schema-not-published"),
         (("avsc", "--log", log.name, "--table", "*"), "table-ambiguous"),
+        (("json-schema", "cdc-format", "--messages"), "schema-not-published"),
         (("avsc", "--table", "items"), "usage"),
+        (("avsc", "--key", "--messages"), "usage"),
     ):
         done = cli("schema", *words)
         assert done.code == 2

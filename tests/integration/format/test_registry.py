@@ -6,13 +6,11 @@ import io
 import json
 import socket
 from typing import Any
-from urllib.request import Request, urlopen
 
 import fastavro
 import pytest
 
 from headwater import formats
-from headwater.contract import MessageFormat
 from headwater.errors import ConfigError, DataError, HeadwaterError, TransientError
 from headwater.event import EventBatch
 from headwater.format.headwater.avro import AvroFormat
@@ -25,6 +23,7 @@ from headwater.secret import Secret
 from headwater.testing.builders import inserts
 from headwater.testing.conformance.format import envelope
 from tests.fix_registry import PASSWORD, USER, Door
+from tests.integration.format.registered import ask, registered
 from tests.unit.format.typed_tables import ORDERS, ROW, History, batch, change, table
 
 DESCRIBED = (
@@ -34,56 +33,43 @@ DESCRIBED = (
 A = Schema(Language.AVRO, '{"type":"record","name":"A","fields":[{"name":"x","type":"long"}]}')
 
 
-def _ask(url: str, body: Any = None, method: str = "GET") -> Any:
-    data = None if body is None else json.dumps(body).encode()
-    request = Request(url, data, {"Content-Type": "application/json"}, method=method)
-    with urlopen(request) as reply:
-        return json.load(reply)
-
-
-def _registered(name: str, url: str, topic: str, **more: Any) -> MessageFormat:
-    registry = SchemaRegistry(url)
-    form: Any = formats.get(name, registry=registry, subjects=formats.Subjects(topic), **more)
-    return form  # type: ignore[no-any-return]
-
-
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_events_come_back_when_another_client_reads_them(
     name: str, schema_registry: str, topic: str
 ) -> None:
     events = inserts(1, 5, tx_id=3)
-    records = _registered(name, schema_registry, topic).encode(events)
-    reader = _registered(name, schema_registry, "unused")  # knows nothing but the registry's URL
+    records = registered(name, schema_registry, topic).encode(events)
+    reader = registered(name, schema_registry, "unused")  # knows nothing but the registry's URL
     assert envelope(reader.decode(records)) == envelope(events)
     number = int.from_bytes(records[0][1:5], "big")
     assert records[0][0] == 0
-    kept = _ask(f"{schema_registry}/subjects/{topic}-value/versions/latest")
+    kept = ask(f"{schema_registry}/subjects/{topic}-value/versions/latest")
     assert kept["id"] == number
 
 
 @pytest.mark.parametrize("name", DESCRIBED)
 def test_keys_have_schemas_of_their_own(name: str, schema_registry: str, topic: str) -> None:
-    form = _registered(name, schema_registry, topic)
+    form = registered(name, schema_registry, topic)
     events = inserts(1, 3)
     messages = form.messages(events)
     assert envelope(form.read_messages(messages)) == envelope(events)
-    kept = _ask(f"{schema_registry}/subjects/{topic}-key/versions/latest")
+    kept = ask(f"{schema_registry}/subjects/{topic}-key/versions/latest")
     assert all((message.key or b"")[:5] == head(kept["id"]) for message in messages)
 
 
 def test_protobuf_path_leads_to_the_event_when_it_is_not_the_first_message(
     schema_registry: str, topic: str
 ) -> None:
-    (record,) = _registered("headwater-protobuf", schema_registry, topic).encode(inserts(1, 1))
+    (record,) = registered("headwater-protobuf", schema_registry, topic).encode(inserts(1, 1))
     assert record[5:7] == b"\x02\x06"  # one index, which is 3
-    (record,) = _registered("opencdc-protobuf", schema_registry, f"{topic}o").encode(inserts(1, 1))
+    (record,) = registered("opencdc-protobuf", schema_registry, f"{topic}o").encode(inserts(1, 1))
     assert record[5:6] == b"\x00"  # the first message
 
 
 def test_protobuf_record_is_refused_when_it_is_another_message(
     schema_registry: str, topic: str
 ) -> None:
-    form = _registered("headwater-protobuf", schema_registry, topic)
+    form = registered("headwater-protobuf", schema_registry, topic)
     good = form.encode(inserts(1, 1))[0]
     with pytest.raises(DataError, match=r"rustcdc\.SourceMetadata, not rustcdc\.Event") as caught:
         form.decode([good, good[:5] + b"\x00" + good[7:]])
@@ -96,25 +82,25 @@ def test_typed_rows_need_nothing_but_the_registry_when_they_are_read(
     people = table(("id", "int64"), ("ful name", "string"), name="people")
     history = History((ORDERS, people))
     pattern = f"{topic}.{{table}}"
-    writer = _registered("headwater-avro-typed", schema_registry, pattern, schemas=history)
+    writer = registered("headwater-avro-typed", schema_registry, pattern, schemas=history)
     events = batch(
         change(ROW), change({"id": 1, "ful name": "Ada"}, table="people"), change(ROW),
         change({"id": 2}, unavailable_columns=("name",)),
     )  # fmt: skip
     messages = writer.messages(events)
-    reader = _registered("headwater-avro-typed", schema_registry, "unused")
+    reader = registered("headwater-avro-typed", schema_registry, "unused")
     assert envelope(reader.read_messages(messages)) == envelope(events)
     for name, part in (("orders", "key"), ("people", "value")):
-        assert _ask(f"{schema_registry}/subjects/{topic}.{name}-{part}/versions") == [1]
+        assert ask(f"{schema_registry}/subjects/{topic}.{name}-{part}/versions") == [1]
 
 
 def test_typed_rows_are_plain_avro_when_a_stranger_reads_them(
     schema_registry: str, topic: str
 ) -> None:
-    form = _registered("headwater-avro-typed", schema_registry, topic, schemas=History())
+    form = registered("headwater-avro-typed", schema_registry, topic, schemas=History())
     (record,) = form.encode(batch(change(ROW)))
     number = int.from_bytes(record[1:5], "big")
-    text = _ask(f"{schema_registry}/schemas/ids/{number}")["schema"]
+    text = ask(f"{schema_registry}/schemas/ids/{number}")["schema"]
     schema = fastavro.parse_schema(json.loads(text))
     datum: Any = fastavro.schemaless_reader(io.BytesIO(record[5:]), schema, None)
     assert str(datum["after"]["price"]) == ROW["price"]
@@ -127,12 +113,12 @@ def test_schema_evolves_when_a_nullable_column_is_added_and_is_refused_when_a_re
     old, new = table(*columns), table(*columns, ("note", "string"))
     broken = table(*columns, ("amount", "decimal(10,2)"), required=("id", "amount"))
     rows = {"id": 1, "name": "Ada"}
-    form = _registered(
+    form = registered(
         "headwater-avro-typed", schema_registry, topic, schemas=History((old, new, broken))
     )
     first = form.encode(batch(change(rows, schema_id=old.schema_id)))
     url = f"{schema_registry}/config/{topic}-value"
-    _ask(url, {"compatibility": "BACKWARD"}, "PUT")
+    ask(url, {"compatibility": "BACKWARD"}, "PUT")
     later = batch(change({**rows, "note": "x"}, schema_id=new.schema_id))
     second = form.encode(later)
     assert len({record[:5] for record in (*first, *second)}) == 2
@@ -155,7 +141,7 @@ def test_check_tells_incompatible_schemas_when_the_subject_has_a_rule(
     other = Schema(Language.AVRO, A.text.replace("long", "string"))
     registry.check(topic, A)  # a subject that is not there forbids nothing
     registry.id_of(topic, A)
-    _ask(f"{schema_registry}/config/{topic}", {"compatibility": "BACKWARD"}, "PUT")
+    ask(f"{schema_registry}/config/{topic}", {"compatibility": "BACKWARD"}, "PUT")
     registry.check(topic, A)
     with pytest.raises(ConfigError) as caught:
         registry.check(topic, other)
@@ -170,7 +156,7 @@ def test_avro_is_read_by_the_schema_that_wrote_it_when_a_producer_knows_an_older
     number = registry.id_of(f"{topic}-value", old)
     events = inserts(1, 2)
     records = [head(number) + r for r in AvroFormat(writer_schema=EVENT_12).encode(events)]
-    form = _registered("headwater-avro", schema_registry, topic)
+    form = registered("headwater-avro", schema_registry, topic)
     new = form.encode(events)
     read = form.decode([records[0], new[0], records[1]])
     both = EventBatch.concat([events.slice(0, 1), events.slice(0, 1), events.slice(1, 1)])
@@ -193,7 +179,7 @@ def test_subject_follows_its_strategy(
         registry=SchemaRegistry(schema_registry),
         subjects=formats.Subjects(topic, formats.Strategy(strategy)),
     ).encode(inserts(1, 1))
-    assert subject.format(topic=topic) in _ask(f"{schema_registry}/subjects")
+    assert subject.format(topic=topic) in ask(f"{schema_registry}/subjects")
 
 
 def test_schema_is_only_looked_up_when_registering_is_switched_off(
@@ -210,7 +196,7 @@ def test_schema_is_only_looked_up_when_registering_is_switched_off(
 def test_record_is_refused_by_number_when_its_frame_or_schema_is_wrong(
     schema_registry: str, topic: str
 ) -> None:
-    form = _registered("headwater-avro", schema_registry, topic)
+    form = registered("headwater-avro", schema_registry, topic)
     good = form.encode(inserts(1, 1))[0]
     other = SchemaRegistry(schema_registry).id_of(topic, A)
     for bad, code in (
@@ -219,7 +205,7 @@ def test_record_is_refused_by_number_when_its_frame_or_schema_is_wrong(
         (good[:-1], "format-bad-record"),
         (head(other) + good[5:], "format-bad-record"),
         (head(2**31 - 1) + good[5:], "registry-unknown-id"),
-        (_registered("headwater-json", schema_registry, f"{topic}j").encode(inserts(1, 1))[0],
+        (registered("headwater-json", schema_registry, f"{topic}j").encode(inserts(1, 1))[0],
          "format-bad-record"),
     ):  # fmt: skip
         with pytest.raises(DataError) as caught:

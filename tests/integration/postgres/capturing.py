@@ -121,7 +121,7 @@ def replay(events: Sequence[Event]) -> Rows:
     rows: Rows = {}
     gone: set[tuple[str, tuple[Any, ...]]] = set()
     for event in events:
-        if event.op is Operation.SCHEMA_CHANGE:
+        if event.op in (Operation.SCHEMA_CHANGE, Operation.MESSAGE):
             continue
         held = rows.setdefault(event.table, {})
         if event.op is Operation.TRUNCATE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterator, Sequence
 
 import pytest
@@ -181,6 +182,30 @@ def test_streamed_transaction_lacks_only_the_part_that_was_rolled_back_to_a_save
         keys = _keys(capture.until(_MANY + 1))
         assert _streamed(database) == 1
     assert keys == [*range(1, _MANY + 1), 0]
+
+
+def test_large_transaction_has_its_messages_but_those_that_were_rolled_back(
+    database: PostgresDatabase,
+) -> None:
+    """A server that sends it in progress does not say which messages a savepoint took back."""
+    say = b"SELECT pg_logical_emit_message(true, 'outbox', %s)"
+    with streaming(database, messages=("outbox",)) as capture:
+        with database.connect() as db, db.transaction():
+            db.execute(say, ["first"])
+            db.execute(_fill(1).encode())
+            db.execute("SAVEPOINT a")
+            db.execute(say, ["undone"])
+            db.execute(_fill(10_000).encode())
+            capture.settle()  # the server would have sent what will be undone
+            db.execute("ROLLBACK TO a")
+            db.execute(say, ["last"])
+        events = capture.until(_MANY + 2, max_events=500)
+        assert _streamed(database) == 0
+    first, *rows, last = events
+    said = [event.after["content"] for event in (first, last) if event.after]
+    assert [b64decode(text) for text in said] == [b"first", b"last"]
+    assert _keys(rows) == list(range(1, _MANY + 1))
+    assert [e.transaction.event_index for e in events if e.transaction] == list(range(_MANY + 2))
 
 
 def test_streamed_rows_keep_their_shape_when_a_change_of_columns_is_rolled_back(

@@ -13,15 +13,24 @@ from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
 
-from headwater.event import Event, EventBatch, Operation, Origin, Snapshot, Transaction
+from headwater.event import (
+    Event,
+    EventBatch,
+    Operation,
+    Origin,
+    Snapshot,
+    Transaction,
+    message_image,
+)
 from headwater.format.jsontext import canonical, loads
 
 Tree = dict[str, Any]
 
 _TEXTS = ("", "a", "id", "naïve", "𝄞", 'say "hi"', "back\\slash", "tab\t", "\x00", "null", "NaN",
           "__debezium_unavailable_value", "2026-01-11T15:35:00Z")  # fmt: skip
+TIMES = (1, 1_700_000_000_999, 2**60)
 ROWS = (Operation.INSERT, Operation.UPDATE, Operation.DELETE, Operation.READ)
-ROWLESS = (Operation.SCHEMA_CHANGE, Operation.TRUNCATE)
+ROWLESS = (Operation.SCHEMA_CHANGE, Operation.TRUNCATE, Operation.MESSAGE)
 
 
 def value(rng: random.Random, depth: int = 2) -> Any:
@@ -54,6 +63,8 @@ def row(rng: random.Random, key: tuple[str, ...]) -> Tree:
 
 def event(rng: random.Random, operations: tuple[Operation, ...]) -> Event:
     op = rng.choice(operations)
+    if op is Operation.MESSAGE:
+        return message(rng)
     key = rng.choice((None, ("id",), ("b", "a"), ("id", "tenant", "z")))
     image = row(rng, key or ())
     old = image | {"c0": value(rng)} if rng.random() < 0.7 else row(rng, key or ())
@@ -67,12 +78,8 @@ def event(rng: random.Random, operations: tuple[Operation, ...]) -> Event:
     hidden = ("toast",) if after is not None and op in ROWS and rng.random() < 0.2 else ()
     return Event(
         op=op,
-        source=Origin(
-            rng.choice(("postgres", "postgresql", "mysql", "sqlite", "x y", "é")),
-            rng.choice(("0/16B6A70:3", "bin.000001:4#gtid=a:1", "0x00ab:0x01", "é\n", "7")),
-            rng.choice((0, 1_700_000_000_123, 2**62)),
-        ),
-        ts_ms=rng.choice((1, 1_700_000_000_999, 2**60)),
+        source=origin(rng),
+        ts_ms=rng.choice(TIMES),
         table=rng.choice(("users", "tb_blog_post", "per cent%", "\u0001ctl", "Ünï")),
         schema=rng.choice((None, "", "public")),
         primary_key=key,
@@ -81,9 +88,7 @@ def event(rng: random.Random, operations: tuple[Operation, ...]) -> Event:
         snapshot=Snapshot(rng.choice(_TEXTS), rng.randrange(2**31), rng.random() < 0.5)
         if op is Operation.READ and rng.random() < 0.5
         else None,
-        transaction=Transaction(rng.randrange(2**63), rng.choice((None, 9)), rng.randrange(9))
-        if rng.random() < 0.6
-        else None,
+        transaction=transaction(rng),
         before_is_key_only=key_only,
         unavailable_columns=hidden,
         before_unavailable_columns=("big", "toast")
@@ -91,6 +96,31 @@ def event(rng: random.Random, operations: tuple[Operation, ...]) -> Event:
         else (),
         context=rng.choice((None, {"user_id": "u", "trigger": "api_update", "x": 1.5})),
     )
+
+
+def message(rng: random.Random) -> Event:
+    return Event(
+        op=Operation.MESSAGE,
+        source=origin(rng),
+        ts_ms=rng.choice(TIMES),
+        table="",
+        after=json.loads(message_image(rng.choice(_TEXTS), rng.randbytes(rng.randrange(9)))),
+        transaction=transaction(rng),
+    )
+
+
+def origin(rng: random.Random) -> Origin:
+    return Origin(
+        rng.choice(("postgres", "postgresql", "mysql", "sqlite", "x y", "é")),
+        rng.choice(("0/16B6A70:3", "bin.000001:4#gtid=a:1", "0x00ab:0x01", "é\n", "7")),
+        rng.choice((0, 1_700_000_000_123, 2**62)),
+    )
+
+
+def transaction(rng: random.Random) -> Transaction | None:
+    if rng.random() >= 0.6:
+        return None
+    return Transaction(rng.randrange(2**63), rng.choice((None, 9)), rng.randrange(9))
 
 
 def batch(rng: random.Random, count: int, operations: tuple[Operation, ...]) -> EventBatch:
@@ -196,6 +226,10 @@ def _transaction(rng: random.Random, tree: Tree) -> None:
     tree["transaction"] = {"id": identity, "total_order": 1, "data_collection_order": 1}
 
 
+def _block(rng: random.Random, tree: Tree) -> None:
+    _in("message" if "message" in tree else "source")(rng, tree)
+
+
 def _envelope(rng: random.Random, tree: Tree) -> None:
     rng.choice((_drop("schema", "before_is_key_only", "snapshot"), _add))(rng, tree)
     if rng.random() < 0.5:
@@ -205,7 +239,7 @@ def _envelope(rng: random.Random, tree: Tree) -> None:
 
 _DEBEZIUM = (
     _add, _in("source"), _drop("transaction", "ts_us", "ts_ns"), _null("transaction", "ts_ms"),
-    _source, _transaction, _drop("ts_ns"),
+    _source, _transaction, _drop("ts_ns"), _block,
 )  # fmt: skip
 _BENDS: dict[str, tuple[Callable[[random.Random, Tree], None], ...]] = {
     "headwater-json": (_envelope,),

@@ -113,15 +113,12 @@ def reason(events: list[Event], follower: int, root: int) -> str:
     return "child_added" if op is Operation.INSERT or gained else "related_updated"
 
 
-def told(events: list[Event], *, atomic: bool) -> list[Entry | None]:
+def told(events: list[Event], limit: int, *, atomic: bool) -> list[Entry | None]:
     """The cascade of each event; None for one that stands in another's."""
     chosen = roots(events)
     cascades: list[Entry | None] = []
+    folded: set[int] = set()
     for n, event in enumerate(events):
-        root = chosen[n]
-        if atomic and root != n and entity(event) != entity(events[root]):
-            cascades.append(None)
-            continue
         entries: dict[tuple[str, str], tuple[int, Entry]] = {}
         for other, follower in enumerate(events):
             if other == n or chosen[other] != n or entity(follower) == entity(event):
@@ -132,8 +129,12 @@ def told(events: list[Event], *, atomic: bool) -> list[Entry | None]:
             entry = {"entity_type": kind, "entity_id": number, "changes": changes,
                      "reason": reason(events, other, n)}  # fmt: skip
             entries[entity(follower)] = (other, entry)
-        cascades.append(cascade(events, n, sorted(entries.values(), key=lambda e: e[0]), atomic))
-    return cascades
+        listed = list(entries)[:limit]  # those that changed first
+        folded |= {o for o in range(len(events)) if chosen[o] == n and entity(events[o]) in listed}
+        by_place = sorted((entries[each] for each in listed), key=lambda e: e[0])
+        complete = len(listed) == len(entries)
+        cascades.append({**cascade(events, n, by_place, atomic), "complete": complete})
+    return [None if atomic and n in folded else each for n, each in enumerate(cascades)]
 
 
 def cascade(
@@ -147,26 +148,29 @@ def cascade(
     return {
         "updated": [e for n, e in entries if events[n].op is not Operation.DELETE],
         "deleted": [{k: v for k, v in e.items() if k != "changes"} for e in deleted],
-        "invalidations": {(q, r) for q, r in stale},
+        "invalidations": [{"query": q, "reason": r} for q, r in dict.fromkeys(stale)],
     }
 
 
-def as_sets(tree: Entry) -> Entry:
-    stale = {(each["query"], each["reason"]) for each in tree["invalidations"]}
-    return {**tree, "invalidations": stale}
+def cascade_of(tree: Entry) -> Entry:
+    block = tree["metadata"]["custom_fields"]["headwater"]
+    return {**tree["cascade"], "complete": block.get("cascade_complete", True)}
 
 
 @settings(max_examples=400)
-@given(st.lists(st.lists(events(), min_size=1, max_size=7), min_size=1, max_size=3), st.booleans())
+@given(
+    st.lists(st.lists(events(), min_size=1, max_size=7), min_size=1, max_size=3),
+    st.booleans(),
+    st.none() | st.integers(1, 3),
+)
 def test_cascades_are_those_of_each_transaction_when_rows_refer_to_each_other(
-    transactions: list[list[Event]], atomic: bool
+    transactions: list[list[Event]], atomic: bool, limit: int | None
 ) -> None:
     granularity: Granularity = "atomic" if atomic else "row"
-    stream = Cascade(history=HISTORY, entities=ENTITIES, granularity=granularity)(
-        batch(*transactions)
-    )
-    records = CdcFormat(entities=ENTITIES, granularity=granularity).encode(stream)
-    expected = [each for events in transactions for each in told(events, atomic=atomic)]
+    cascades = Cascade(history=HISTORY, entities=ENTITIES, granularity=granularity, limit=limit)
+    form = CdcFormat(entities=ENTITIES, granularity=granularity)
+    records = form.encode(cascades(batch(*transactions)))
+    expected = [each for e in transactions for each in told(e, limit or 99, atomic=atomic)]
     numbered = {n: each for n, each in enumerate(expected, 1) if each is not None}
-    found = {tree["sequence_number"]: as_sets(tree["cascade"]) for tree in map(json.loads, records)}
+    found = {tree["sequence_number"]: cascade_of(tree) for tree in map(json.loads, records)}
     assert found == numbered

@@ -34,7 +34,7 @@ BINARY = {
     "headwater-protobuf": "headwater-json",
     "opencdc-protobuf": "opencdc",
 }
-CAPTURED, FOREIGN, PIECE, CHAIN = 7_500, 2_850, 50, 20
+CAPTURED, FOREIGN, PIECE, CHAIN = 7_600, 2_900, 50, 20
 ALL = (*records.ROWS * 4, *records.ROWLESS)
 
 

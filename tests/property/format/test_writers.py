@@ -16,14 +16,14 @@ from headwater.errors import DataError
 from headwater.event import EVENT_SCHEMA, EventBatch, Operation
 from headwater.format._generated.event_pb2 import Event
 from headwater.format.headwater.avro import AvroFormat
-from headwater.format.headwater.avro_schema import EVENT
+from headwater.format.headwater.avro_schema import EVENT_WITH_MESSAGES
 from headwater.format.headwater.protobuf import ProtobufFormat
 from headwater.format.octets import varint, zigzag
 from headwater.testing.strategies import event_batches
 from tests.property.format import records
 
 # Not the envelope's own schema to the letter, so that fastavro writes it.
-BY_LIBRARY = AvroFormat(writer_schema=EVENT | {"doc": "the same fields"})
+BY_LIBRARY = AvroFormat(writer_schema=EVENT_WITH_MESSAGES | {"doc": "the same fields"})
 BORDERS = [0, 1, *(2 ** (7 * n) + step for n in range(1, 9) for step in (-1, 0)), 2**63 - 1]
 
 

@@ -15,12 +15,15 @@ class Frost(Modal):
 
     table_format = "iceberg"
 
-    def targets(self, log_id: str) -> IcebergTargets:
-        return IcebergTargets(self.target, log_id)
+    def targets(self, target: str, log_id: str) -> IcebergTargets:
+        return IcebergTargets(target, log_id)
 
     def table(self, mode: Mode = "mirror") -> IcebergTarget:
         """As a driver opens it."""
-        return self.targets(self.log.reader().log_id).open(self.spark, LETTERS.table, mode)
+        return self._all().open(self.spark, LETTERS.table, mode)
+
+    def _all(self) -> IcebergTargets:
+        return self.targets(self.target, self.log.reader().log_id)
 
     def call(self, procedure: str, mode: Mode = "mirror", **arguments: Any) -> None:
         """One of Iceberg's own procedures, which commit what is none of ours."""

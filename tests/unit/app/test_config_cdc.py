@@ -83,7 +83,7 @@ def test_table_is_the_entity_that_is_described() -> None:
         ("{tables: [{type: A}]}", "cdc.tables[0].table", ""),
         ("{granularity: atomic, cascade: false}", "cdc", ""),
         ("{tables: [{table: a}, {table: a}]}", "cdc", ""),
-        ("{max_transaction_events: 1}", "cdc.max_transaction_events", ""),
+        ("{cascade_limit: 0}", "cdc.cascade_limit", ""),
     ],
 )
 def test_mistake_is_reported_with_its_path_when_a_setting_is_wrong(

@@ -32,12 +32,14 @@ def test_source_reaches_the_driver_with_its_settings_when_it_is_postgresql() -> 
         "  snapshot: never\n  on_gap: accept\n  create: false\n  failover: false\n"
         "  streaming: false\n  transport: sql\n  snapshot_workers: 4\n  chunk_rows: 500\n"
         "  heartbeat_interval: 3s\n  status_interval: 1500ms\n  columns: ['orders.*']\n"
+        "  messages: [outbox, 'audit.*']\n"
     )
     settings = postgres_config(config.source.url, source_options(config))
     assert settings.dsn.reveal() == URL
     assert (settings.slot, settings.publication) == ("headwater_shop", "headwater_shop")
     assert (settings.tables, settings.columns) == (("orders",), ("orders.*",))
     assert settings.exclude_columns == ("orders.note",)
+    assert settings.messages == ("outbox", "audit.*")
     flags = (settings.snapshot, settings.create, settings.failover, settings.streaming)
     assert not any(flags)
     assert settings.on_gap.value == "accept"
@@ -65,7 +67,9 @@ def test_server_name_is_one_that_postgresql_takes(pipeline: str, name: str) -> N
     assert server_name(pipeline) == name
 
 
-@pytest.mark.parametrize("setting", ["slot: a", "create: true", "chunk_rows: 20000"])
+@pytest.mark.parametrize(
+    "setting", ["slot: a", "create: true", "chunk_rows: 20000", "messages: [a]"]
+)
 def test_setting_is_refused_at_its_line_when_it_is_not_for_sqlite(setting: str) -> None:
     name = setting.partition(":")[0]
     found = problems_of(f"  url: sqlite:///shop.db\n  {setting}\n")
@@ -127,6 +131,7 @@ def test_source_is_refused_when_its_address_is_missing_or_doubled(source: str, r
         ("publication: a-b", "publication"),
         ("snapshot_workers: 0", "snapshot_workers"),
         ("chunk_rows: 1", "chunk_rows"),
+        ("messages: [headwater.context]", "messages"),
         ("status_interval: 0s", "status_interval"),
         ("sslmode: verify_full", "sslmode"),
     ],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ from headwater.app.config import (
     dotted,
     parse_config,
 )
+from headwater.app.spark_loop import spark_loop
 from headwater.errors import ConfigError
 from headwater.event import TableId
+from headwater.observe import NoMetrics, SystemClock
 from headwater.spark.modes import Modes
+from headwater.spark.policy import SchemaPolicy
 
 FILE = "version: 1\nsource: {url: sqlite:///shop.db}\nlog: {path: shop.hwlog}\n"
 ORDERS, NOTES = TableId("sales", "orders"), TableId("sales", "notes")
@@ -50,6 +54,11 @@ def test_table_is_kept_in_every_mode_when_several_name_it() -> None:
         ("mode: scd1", "spark.mode", "scd2"),
         ("table_format: parquet, mode: scd2", "spark", "table_format: delta"),
         ("table_format: parquet, modes: {scd2: [orders]}", "spark", "table_format: delta"),
+        ("schema: {policy: evolv}", "spark.schema.policy", "did you mean evolve?"),
+        ("schema: {on_add: backfill}", "spark.schema.on_add", "on_add_column"),
+        ("schma: {policy: halt}", "spark.schma", "did you mean schema?"),
+        ("schema: {policy: halt, on_drop_column: drop}", "spark.schema", "drops no column"),
+        ("table_format: parquet, schema: {policy: halt}", "spark", "leave schema out"),
     ],
 )
 def test_mode_is_refused_when_it_cannot_be_kept(section: str, where: str, said: str) -> None:
@@ -85,3 +94,19 @@ def test_job_is_refused_when_a_mode_cannot_be_kept(given: dict[str, Any], said: 
     with pytest.raises(ConfigError, match=said) as caught:
         job(Path("shop.hwlog"), "lake", **given)
     assert caught.value.code == "spark-mode"
+
+
+def test_schema_policy_is_taken_as_it_is_written_and_follows_the_source_if_nothing_is() -> None:
+    chosen = settings("schema: {policy: evolve, on_add_column: backfill, on_drop_column: drop}")
+    assert chosen.columns.as_policy() == SchemaPolicy("evolve", "backfill", "drop")
+    assert settings("mode: mirror").columns.as_policy() == SchemaPolicy()
+
+
+def test_backfill_of_new_columns_is_refused_when_the_source_reads_nothing_beside_its_stream() -> (
+    None
+):
+    text = f"{FILE}spark: {{target: t, schema: {{on_add_column: backfill}}}}\n"
+    config = parse_config(text, environment={})
+    with pytest.raises(ConfigError) as caught:
+        spark_loop(config, SystemClock(), NoMetrics(), nullcontext, once=True)  # type: ignore[arg-type]
+    assert caught.value.code == "backfill-unsupported"

@@ -60,6 +60,7 @@ TABLE = TableFacts(
     leaves=(1,),
     estimated_rows=1,
     pages=1,
+    numbers_given=1,
 )
 SERVER = ServerFacts(
     version_num=180001,

@@ -167,6 +167,13 @@ def test_digest_refuses_when_an_event_has_no_whole_row() -> None:
         assert caught.value.code == "verify-undecidable"
 
 
+@pytest.mark.parametrize("op", [Operation.SCHEMA_CHANGE, Operation.MESSAGE])
+def test_digest_stays_when_an_event_is_about_no_row(op: Operation) -> None:
+    for digest in (KeyedDigest(("id",)), BagDigest()):
+        digest.fill([{"id": 1}]).apply(event(op, None, {"prefix": "p", "content": ""}))
+        assert digest.count == 1
+
+
 @pytest.mark.parametrize(
     ("left", "right"),
     [

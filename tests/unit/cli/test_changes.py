@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from headwater.app.changes import describe
@@ -50,6 +51,19 @@ def test_line_is_red_with_a_minus_when_deleted() -> None:
     text = line(describe(event(Operation.DELETE, {"id": 1, "a": "x"}), only_changed=False))
     assert "\N{MINUS SIGN} orders  id=1  a=x" in text.plain
     assert "red" in str(text.spans)
+
+
+def test_line_shows_what_was_said_when_it_is_a_message() -> None:
+    said = replace(
+        event(Operation.MESSAGE, None, {"prefix": "outbox", "content": "aGk="}),
+        table="",
+        primary_key=None,
+    )
+    text = line(describe(said, only_changed=False))
+    assert text.plain == "      42  22:13:20.123  » message    prefix=outbox, content=aGk="
+    assert block(describe(said, only_changed=True)).plain.splitlines()[0] == (
+        "» message     #42 · tx 7 · 22:13:20.123"
+    )
 
 
 def test_block_shows_the_old_key_when_the_key_changes() -> None:

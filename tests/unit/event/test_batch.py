@@ -155,6 +155,7 @@ def test_operation_has_the_envelopes_words_and_numbers() -> None:
     assert [(int(op), op.label) for op in Operation] == [
         (1, "insert"), (2, "update"), (3, "delete"),
         (4, "read"), (5, "schema_change"), (6, "truncate"),
+        (7, "message"),
     ]  # fmt: skip
     assert all(Operation.from_label(op.label) is op for op in Operation)
     with pytest.raises(ValueError, match="upsert"):

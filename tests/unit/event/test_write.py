@@ -52,6 +52,7 @@ KEY = {"id": 1, "org": 2}
         (replace(DELETE, primary_key=None), NoWrite("missing_primary_key")),
         (replace(INSERT, op=Operation.TRUNCATE, after=None), Truncate()),
         (replace(INSERT, op=Operation.SCHEMA_CHANGE), NoWrite("schema_change")),
+        (replace(INSERT, op=Operation.MESSAGE), NoWrite("message")),
     ],
 )
 def test_write_is_what_the_event_allows(event: Event, write: RowWrite) -> None:

@@ -15,7 +15,6 @@ from headwater.format.cdcformat.cascade import Cascade
 from headwater.format.cdcformat.json import FAMILY, SITE, CdcFormat, Granularity
 from headwater.format.cdcformat.known import KnownSchemas
 from headwater.format.cdcformat.selection import KeepEntities, KeepOperations
-from headwater.format.cdcformat.told import tear
 from headwater.format.stash import dress
 from tests.unit.format.cdc_tables import (
     COMMENT,
@@ -34,6 +33,7 @@ from tests.unit.format.cdc_tables import (
 Row = dict[str, Any]
 ACCOUNT = {"id": 5, "name": "a", "org_id": None}
 GONE = [removed(USER, ACCOUNT), removed(POST, {"id": 1, "user_id": 5})]
+MORE = [removed(POST, {"id": n, "user_id": 5}) for n in (2, 3)]
 
 
 def written(stream: EventBatch, granularity: Granularity = "row") -> list[Row]:
@@ -41,10 +41,13 @@ def written(stream: EventBatch, granularity: Granularity = "row") -> list[Row]:
 
 
 def cascades(
-    *transactions: list[Event], history: History = HISTORY, granularity: Granularity = "row"
+    *transactions: list[Event],
+    history: History = HISTORY,
+    granularity: Granularity = "row",
+    limit: int | None = None,
 ) -> list[tuple[str, list[str], list[str]]]:
     """Each event's entity, and the entities and reasons of its cascade."""
-    told = Cascade(history=history, granularity=granularity)(batch(*transactions))
+    told = Cascade(history=history, granularity=granularity, limit=limit)(batch(*transactions))
     return [
         (
             _name(tree["entity"]),
@@ -179,7 +182,6 @@ def test_batch_is_the_same_when_there_is_nothing_to_tell() -> None:
         Cascade(history=HISTORY, granularity="atomic"),
         KeepEntities(drop=("User",)),
         KeepOperations(drop=("CREATE",)),
-        tear,
     ],
 )
 def test_nothing_stays_nothing_when_everything_was_left_out(transform: Transform) -> None:
@@ -217,16 +219,38 @@ def test_cascade_is_the_same_when_it_went_through_another_format() -> None:
     ]
 
 
-@pytest.mark.parametrize("torn", [False, True])
-def test_record_is_the_same_when_it_is_patched_instead_of_composed(torn: bool) -> None:
-    told = tear(batch(GONE)) if torn else Cascade(history=HISTORY)(batch(GONE))
+@pytest.mark.parametrize("limit", [None, 1])
+def test_record_is_the_same_when_it_is_patched_instead_of_composed(limit: int | None) -> None:
+    told = Cascade(history=HISTORY, limit=limit)(batch([*GONE, *MORE]))
     form = CdcFormat(granularity="atomic")
     patched = dress(FAMILY, SITE, form._natural(told), told)
     assert list(map(json.loads, form.encode(told))) == list(map(json.loads, patched))
 
 
-def test_event_says_so_when_its_transaction_was_too_large() -> None:
-    for tree in written(tear(batch(GONE)), "atomic"):
-        block = tree["metadata"]["custom_fields"]["headwater"]
-        assert (block["granularity"], block["cascade_complete"]) == ("row", False)
-        assert tree["cascade"]["deleted"] == []
+def test_event_says_so_when_its_list_is_cut() -> None:
+    told = Cascade(history=HISTORY, limit=2)(batch([*GONE, *MORE]))
+    root, *others = written(told)
+    assert [each["entity_id"] for each in root["cascade"]["deleted"]] == ["1", "2"]
+    assert root["metadata"]["custom_fields"]["headwater"]["cascade_complete"] is False
+    assert [tree["entity"]["entity_id"] for tree in others] == ["1", "2", "3"]
+    assert all("cascade_complete" not in _block(tree) for tree in others)
+
+
+def test_list_is_complete_when_it_has_just_as_many_as_the_limit() -> None:
+    (root, *_) = written(Cascade(history=HISTORY, limit=3)(batch([*GONE, *MORE])))
+    assert len(root["cascade"]["deleted"]) == 3
+    assert "cascade_complete" not in _block(root)
+
+
+def test_row_keeps_its_event_when_the_list_of_its_root_is_full() -> None:
+    rows = [*GONE, *MORE, removed(POST, {"id": 1, "user_id": 5})]
+    found = cascades(rows, granularity="atomic", limit=2)
+    assert found == [
+        ("User:5", [], ["Post:2 parent_deleted", "Post:1 parent_deleted"]),
+        ("Post:3", [], []),
+    ]
+
+
+def _block(tree: Row) -> Row:
+    block: Row = tree["metadata"]["custom_fields"]["headwater"]
+    return block

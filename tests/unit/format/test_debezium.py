@@ -61,11 +61,6 @@ def test_operation_is_debeziums_letter(op: Operation, letter: str) -> None:
     assert [e.op for e in PLAIN.decode(PLAIN.encode(event(op)))] == [op]
 
 
-def test_logical_message_is_refused_because_it_is_no_change() -> None:
-    with pytest.raises(DataError, match="logical message"):
-        PLAIN.decode([json.dumps(FOREIGN | {"op": "m"}).encode()])
-
-
 def test_schema_change_is_debeziums_schema_change_record() -> None:
     after = {"ddl_type": "ALTER_TABLE", "statement": "ALTER TABLE t ADD x int"}
     tree = written(Operation.SCHEMA_CHANGE, after=after)

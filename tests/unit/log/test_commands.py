@@ -147,3 +147,21 @@ def test_commands_are_refused_where_there_is_no_log(tmp_path: Path) -> None:
     with pytest.raises(MachineError) as caught:
         SqliteLog(tmp_path / "none").commands()
     assert caught.value.code == "log-missing"
+
+
+def test_wish_with_a_name_is_written_down_once_however_often_it_is_asked(
+    log: SqliteLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headwater.log.commands._KEPT", 2)
+    with closing(log.commands()) as commands, closing(log.commands()) as others:
+        number = commands.ask(START, once="added column orders.city#4")
+        assert others.ask(START, once="added column orders.city#4") == number
+        commands.answer(number, Answer())
+        # The command is forgotten in time, its name is not.
+        for _ in range(3):
+            commands.answer(commands.ask(START), Answer())
+        with pytest.raises(StateError):
+            commands.answered(number)
+        assert others.ask(START, once="added column orders.city#4") == number
+        assert others.ask(START, once="added column orders.city#5") > number
+        assert len(commands.waiting()) == 1

@@ -14,6 +14,7 @@ from headwater.source.sqlite.drift import Drift, DriftKind, drift
 from headwater.source.sqlite.generation import Trust, read_installed
 from headwater.source.sqlite.install import install, release, uninstall, upgrade
 from headwater.source.sqlite.introspect import introspect
+from headwater.source.sqlite.numbers import column_numbers
 from tests.property.source.sqlite_replay import changes, replay, rows
 
 ORDERS = "CREATE TABLE orders (id INTEGER PRIMARY KEY, code TEXT UNIQUE, total REAL)"
@@ -277,3 +278,27 @@ def test_upgrade_says_what_to_do_when_nothing_or_another_format_is_installed(
     with pytest.raises(ConfigError) as other:
         install(db)
     assert other.value.code == "sqlite-format"
+
+
+def test_columns_keep_their_numbers_when_renamed_and_give_them_to_no_other(
+    db: sqlite3.Connection,
+) -> None:
+    def numbered() -> dict[str, int]:
+        found = read_installed(db)
+        assert found is not None
+        numbers = column_numbers(found.generations)
+        newest = max(found.generations, key=lambda each: each.capture_no)
+        return dict(zip(newest.column_names, numbers[newest.capture_no], strict=True))
+
+    install(db)
+    assert numbered() == {"id": 1, "code": 2, "total": 3}
+    db.execute("ALTER TABLE orders RENAME COLUMN code TO sign")
+    db.execute("ALTER TABLE orders ADD COLUMN code INTEGER")
+    upgrade(db)
+    assert numbered() == {"id": 1, "sign": 2, "total": 3, "code": 4}
+    # A column that is dropped while nobody watches, and one of its name that comes after it.
+    release(db, "orders")
+    db.execute("ALTER TABLE orders DROP COLUMN code")
+    db.execute("ALTER TABLE orders ADD COLUMN code TEXT")
+    install(db)
+    assert numbered() == {"id": 1, "sign": 2, "total": 3, "code": 5}

@@ -23,7 +23,7 @@ from headwater.spark.source.limits import SPARK_LIMITS, offset_of
 def test_jars_are_those_of_the_spark_that_is_installed(
     table_format: str, spark: str, artifact: str
 ) -> None:
-    assert jar_set(table_format, spark).artifact.split(":")[1] == artifact
+    assert jar_set(table_format, spark).artifacts[0].split(":")[1] == artifact
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ def test_keep_rows_decides_by_both_images(event: Event, kept: bool) -> None:
         _event(Operation.DELETE, before={"id": 1}, before_is_key_only=True),
         _event(Operation.UPDATE, before={"id": 1}, after={"id": 1, "tenant": 7}),
         _event(Operation.UPDATE, after={"id": 1}, unavailable_columns=("tenant",)),
+        # A message is no row, whatever its members are called.
+        _event(Operation.MESSAGE, after={"prefix": "p", "content": "", "tenant": 7}),
     ],
 )
 def test_keep_rows_delivers_nothing_when_the_column_is_unavailable(event: Event) -> None:

@@ -51,6 +51,12 @@ def test_keep_tables_agrees_with_its_own_rule_when_asked_per_event() -> None:
     assert chosen == expected
 
 
+def test_keep_tables_keeps_a_message_only_when_every_name_is_kept() -> None:
+    nameless = _batch((None, ""), (None, "orders"))
+    for keep, kept in ((("*",), [1, 2]), (("orders", "public.*"), [2]), (("?*",), [2])):
+        assert KeepTables(keep)(nameless).column("sequence_number").to_pylist() == kept
+
+
 def test_keep_tables_accepts_an_empty_batch_when_there_is_nothing_to_choose() -> None:
     assert len(KeepTables(("a",))(EventBatch.concat([]))) == 0
 

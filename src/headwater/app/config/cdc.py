@@ -69,12 +69,14 @@ class CdcSettings(Selection):
         Literal["row", "atomic"],
         Field(description="An event per row, or per mutation: rows that followed stand in it"),
     ] = "row"
-    max_transaction_events: Annotated[
-        Int, Field(ge=2, description="Larger transactions are told row by row")
-    ] = 10_000
-    max_transaction_bytes: Annotated[Size, Field(description="The same, by their rows' text")] = (
-        Size(64 << 20)
-    )
+    cascade_limit: Annotated[
+        Int | None,
+        Field(ge=1, description="Entities that one event lists at most; default all"),
+    ] = None
+    cascade_memory: Annotated[
+        Size,
+        Field(description="What working out a large transaction holds in memory; more is a file"),
+    ] = Size(64 << 20)
     tables: Annotated[
         tuple[EntitySettings, ...], Field(description="What tables are, beyond their names")
     ] = ()

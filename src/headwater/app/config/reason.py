@@ -10,6 +10,7 @@ from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from headwater.app.config.interpolate import Interpolated
@@ -85,7 +86,7 @@ def kind_of(value: Any) -> str:
 
 
 def _unknown(key: str, model: type[BaseModel] | None) -> tuple[str, str]:
-    known = list(model.model_fields) if model else []
+    known = list(_settings(model))
     near = closest(key, known)
     suggestion = f"did you mean {near}?" if near else f"settings here: {', '.join(known)}"
     return "unknown setting", suggestion
@@ -106,11 +107,17 @@ def _model_at(root: type[BaseModel], path: ConfigPath) -> type[BaseModel] | None
         if isinstance(part, int):
             continue
         model = _section_of(annotation)
-        field = model.model_fields.get(part) if model else None
+        field = _settings(model).get(part)
         if field is None:
             return None
         annotation = field.annotation
     return _section_of(annotation)
+
+
+def _settings(model: type[BaseModel] | None) -> dict[str, FieldInfo]:
+    """The settings of a section by the names that the file has for them."""
+    fields = model.model_fields if model else {}
+    return {field.alias or name: field for name, field in fields.items()}
 
 
 def _section_of(annotation: Any) -> type[BaseModel] | None:

@@ -24,13 +24,14 @@ ADDRESS = (
     *("host", "port", "user", "password", "database"),
     *("sslmode", "sslrootcert", "sslcert", "sslkey"),
 )
+_OWN_MESSAGES = "headwater."
 _ONLY = {
     "sqlite": frozenset({"poll_interval"}),
     POSTGRES: frozenset(
         {
             *("slot", "publication", "columns", "exclude_columns", "create", "failover"),
             *("transport", "streaming", "snapshot_workers", "snapshot_rows_per_s", "chunk_rows"),
-            *("heartbeat_interval", "status_interval"),
+            *("heartbeat_interval", "status_interval", "messages"),
         }
     ),
 }
@@ -40,6 +41,13 @@ def _positive(value: Duration) -> Duration:
     if value.ms <= 0:
         raise ValueError("expected more than nothing, such as 5s")
     return value
+
+
+def _of_applications(globs: Globs) -> Globs:
+    own = [glob for glob in globs if glob.startswith(_OWN_MESSAGES)]
+    if own:
+        raise ValueError(f"{own[0]!r} names messages of Headwater itself, which are no events")
+    return globs
 
 
 ServerName = Annotated[Text, Field(pattern=r"^[a-z0-9_]{1,63}$")]
@@ -101,6 +109,11 @@ class SourceSettings(Section):
     exclude_columns: Annotated[
         Globs, Field(description="Columns to leave out; a key's columns always stay")
     ] = ()
+    messages: Annotated[
+        Globs,
+        AfterValidator(_of_applications),
+        Field(description="Prefixes of logical messages to capture: names or globs; default none"),
+    ] = ()
     create: Annotated[Bool, Field(description="Make slot and publication if missing")] = True
     failover: Annotated[
         Bool, Field(description="Make the slot one that standbys keep too (PostgreSQL 17)")
@@ -110,7 +123,8 @@ class SourceSettings(Section):
         Field(description="How the slot is read; auto: by SQL only if replication is refused"),
     ] = "auto"
     streaming: Annotated[
-        Bool, Field(description="Receive large transactions while they are still running")
+        Bool,
+        Field(description="Receive large transactions while they run; never with messages"),
     ] = True
     snapshot_workers: Annotated[
         Int, Field(ge=1, le=32, description="Connections that read existing rows")

@@ -6,10 +6,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from headwater.app.config.quantity import Duration
+from headwater.app.config.quantity import Duration, Size
 from headwater.app.config.scalar import Bool, Int, Target, Text, Trigger
 from headwater.app.config.section import EVERY_TABLE, Globs, Section
+from headwater.spark.apply.parking import OnTableError
 from headwater.spark.modes import MODES, Mode
+from headwater.spark.policy import OnAdd, OnDrop, Policy, SchemaPolicy
 
 
 class ModeSettings(Section):
@@ -24,6 +26,48 @@ class ModeSettings(Section):
         """The lists that name a table."""
         lists: dict[Mode, Globs] = {mode: getattr(self, mode) for mode in MODES}
         return {mode: globs for mode, globs in lists.items() if globs}
+
+
+class MaintenanceSettings(Section):
+    """Looking after the files of tables, between micro-batches."""
+
+    compact: Annotated[bool, Field(description="Write small files together")] = True
+    target_file_size: Annotated[Size, Field(description="How large files should become")] = Size(
+        128 * 1024**2
+    )
+    surplus_files: Annotated[
+        int,
+        Field(ge=1, description="Files beyond twice as many as needed that call for a compaction"),
+    ] = 32
+    retain: Annotated[
+        Duration | None,
+        Field(description="After a compaction, remove files that only older versions need"),
+    ] = Duration(7 * 24 * 3600 * 1000)
+
+
+class SchemaSettings(Section):
+    """What tables do when the source changes its columns."""
+
+    policy: Annotated[
+        Policy,
+        Field(description="evolve follows; lenient adds and widens; freeze adds nothing; halt"),
+    ] = "evolve"
+    on_add_column: Annotated[
+        OnAdd, Field(description="backfill reads the values of existing rows in a new column")
+    ] = "ignore"
+    on_drop_column: Annotated[
+        OnDrop, Field(description="drop takes the column out of mirrors; histories keep it")
+    ] = "keep"
+
+    @model_validator(mode="after")
+    def _only_evolve_drops(self) -> SchemaSettings:
+        if self.on_drop_column == "drop" and self.policy != "evolve":
+            raise ValueError(f"policy {self.policy} drops no column: leave on_drop_column out")
+        return self
+
+    def as_policy(self) -> SchemaPolicy:
+        """The same, as Spark's room has it."""
+        return SchemaPolicy(self.policy, self.on_add_column, self.on_drop_column)
 
 
 class SnapshotSettings(Section):
@@ -52,6 +96,10 @@ class SparkSettings(Section):
     modes: Annotated[ModeSettings, Field(description="What is kept of which tables")] = (
         ModeSettings()
     )
+    columns: Annotated[
+        SchemaSettings,
+        Field(alias="schema", description="What tables do when the source changes its columns"),
+    ] = SchemaSettings()
     snapshots: Annotated[SnapshotSettings, Field(description="Rows of Parquet tables")] = (
         SnapshotSettings()
     )
@@ -60,6 +108,16 @@ class SparkSettings(Section):
         Field(description="Time between micro-batches, or available_now to catch up and stop"),
     ] = Duration(5000)
     tables: Annotated[Globs, Field(min_length=1, description="Tables to apply")] = EVERY_TABLE
+    on_table_error: Annotated[
+        OnTableError,
+        Field(description="park: the other tables go on without it; halt: the stream ends"),
+    ] = "park"
+    tables_at_once: Annotated[
+        int, Field(ge=1, le=64, description="Tables that are written at the same time")
+    ] = 4
+    maintenance: Annotated[
+        MaintenanceSettings, Field(description="When files are compacted and removed")
+    ] = MaintenanceSettings()
     master: Annotated[Text, Field(description="Spark master URL")] = "local[2]"
 
     @model_validator(mode="after")
@@ -68,5 +126,9 @@ class SparkSettings(Section):
         if self.table_format == "parquet" and chosen:
             raise ValueError(
                 "parquet only appends changes: leave mode and modes out, or set table_format: delta"
+            )
+        if self.table_format == "parquet" and self.columns != SchemaSettings():
+            raise ValueError(
+                "parquet only appends changes, in the shape that each has: leave schema out"
             )
         return self

@@ -21,6 +21,16 @@ ENTRIES = section(
         "Try again, or stop the pipeline for the comparison.",
     ),
     (
+        "spark-table-loading",
+        "A target table has not all of its rows yet, and cannot be compared.",
+        "Let the pipeline run until the first load is over: headwater status CONFIG",
+    ),
+    (
+        "spark-load-overtaken",
+        "Two drivers load the same table, and one of them has finished it.",
+        "Let one pipeline write to the target; it goes on by itself.",
+    ),
+    (
         "spark-jars",
         "Spark's table-format jars could not be fetched.",
         "Connect to Maven Central once, or use --table-format parquet, which needs no jar.",
@@ -41,6 +51,16 @@ ENTRIES = section(
         "Point to the log that it was made with, or use a new checkpoint folder.",
     ),
     (
+        "spark-topic",
+        "A topic cannot keep tables: it has several partitions, and a log has one order.",
+        "Write the events to a topic that was made with one partition.",
+    ),
+    (
+        "spark-shape-unknown",
+        "A record is of a table whose shape no record before it has told.",
+        "Read the topic from its beginning, or write the events of the table to it again.",
+    ),
+    (
         "spark-no-key",
         "A table without a primary key cannot be mirrored row by row.",
         "Give it a primary key, name it in spark.modes.append_log, or not in spark.tables.",
@@ -52,8 +72,23 @@ ENTRIES = section(
     ),
     (
         "spark-type-changed",
-        "A column has another type at the source than in the mirrored table.",
-        "Run the statement shown, or mirror into a new table.",
+        "A column has another type at the source than in the table, and no ALTER leads there.",
+        "Run the statements shown, or set spark.schema.policy: lenient.",
+    ),
+    (
+        "spark-schema-halted",
+        "The columns of a table differ from its source's, and its policy is to stop at that.",
+        "Run the statements shown, or set spark.schema.policy: evolve.",
+    ),
+    (
+        "spark-key-changed",
+        "The source tells the rows of a table apart by other columns than the table does.",
+        "Remove the table's folder and read its rows again: headwater backfill start FILE TABLE",
+    ),
+    (
+        "spark-schema",
+        "A setting of spark.schema does not exist, or does not go with the others.",
+        "Set policy: evolve for on_drop_column: drop; docs: guide, Spark, Schema changes.",
     ),
     (
         "spark-overtaken",
@@ -69,6 +104,21 @@ ENTRIES = section(
         "spark-master",
         "The command line starts local Spark sessions only.",
         "Submit the job to the cluster and call headwater.app.spark.TableJob there.",
+    ),
+    (
+        "spark-batch-only",
+        "A function needs all of a batch before it, and was given a stream.",
+        "Call it inside foreachBatch: stream.writeStream.foreachBatch(your_function).start()",
+    ),
+    (
+        "auto-cdc-partial",
+        "Auto CDC writes every column of a row, and the source did not send all of them.",
+        "Keep this table with headwater.app.spark.TableJob, which writes only what was sent.",
+    ),
+    (
+        "auto-cdc-truncate",
+        "Auto CDC has no word for a table that was emptied.",
+        "Refresh the table fully: spark-pipelines run --full-refresh TABLE, from events after it.",
     ),
     (
         "spark-start",

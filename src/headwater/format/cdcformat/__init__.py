@@ -9,6 +9,6 @@
 - `reader`: records to the canonical event.
 - `schema`: the published JSON Schema, `cdc-format-1.0.schema.json` in this package.
 
-The format has no form for `truncate` and `schema_change`: they are refused, never disguised. What
-else it has no field for stands in `metadata.custom_fields.headwater`.
+The format has no form for `truncate`, `schema_change` and `message`: they are refused, never
+disguised. What else it has no field for stands in `metadata.custom_fields.headwater`.
 """

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.event import EventBatch
-from headwater.format.cdcformat.derive import Derived, derive
+from headwater.format.cdcformat.derive import derive
 from headwater.format.cdcformat.entities import Entity, EntityMap
+from headwater.format.cdcformat.members import Places
 from headwater.format.jsontext import dumps
 from headwater.format.text import TEXT, join, known
 
@@ -51,15 +53,15 @@ def _part(batch: EventBatch, entities: EntityMap, first: int) -> Bodies:
         event_type=types,
         entity=join(found.by_entity(heads), found.id, found.members),
         change=join(',"changed_fields":', fields, known("changed_field_values", values, values)),
-        invalidations=invalidations(found, ops),
+        invalidations=invalidations(found.entities, found.table, ops),
         key=found.key,
     )
 
 
-def invalidations(found: Derived, ops: pa.Array) -> pa.Array:
-    """The JSON list of the queries that each change invalidates."""
-    lists = [text for entity in found.entities for text in _by_operation(entity)]
-    codes = found.table * len(_REASONS) + ops.to_numpy()
+def invalidations(entities: Sequence[Entity], table: Places, ops: pa.Array) -> pa.Array:
+    """The JSON list of the queries that each change invalidates; `table` is among `entities`."""
+    lists = [text for entity in entities for text in _by_operation(entity)]
+    codes = table * len(_REASONS) + ops.to_numpy()
     return pc.take(pa.array(lists, TEXT), pa.array(codes))
 
 

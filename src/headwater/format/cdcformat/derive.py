@@ -51,12 +51,11 @@ class Derived:
 
 def derive(batch: EventBatch, entities: EntityMap, first: int = 0) -> Derived:
     """Everything that follows from the events' rows; `first` is for the place in an error."""
-    table, tables = _tables(batch)
+    table, tables = tables_of(batch)
     known = tuple(map(entities.entity, tables))
     images = read_images(batch, table, first)
     keys, names = _keys(batch)
-    deleted = pc.equal(batch.column("op"), int(Operation.DELETE)).to_numpy(zero_copy_only=False)
-    shown = np.where(deleted, images.before, images.after)
+    shown = _shown(batch, images)
     ids, key = Assembly(len(batch), TEXT), Assembly(len(batch), TEXT)
     members = Assembly(len(batch), TEXT)
     soft = np.zeros(len(batch), np.bool_)
@@ -76,7 +75,29 @@ def derive(batch: EventBatch, entities: EntityMap, first: int = 0) -> Derived:
     )  # fmt: skip
 
 
-def _tables(batch: EventBatch) -> tuple[Places, tuple[TableId, ...]]:
+def entity_ids(
+    batch: EventBatch, images: Images, table: Places, entities: Sequence[Entity]
+) -> pa.Array:
+    """The ids alone, as in `Derived`."""
+    keys, names = _keys(batch)
+    shown = _shown(batch, images)
+    ids = Assembly(len(batch), TEXT)
+    there = np.flatnonzero(shown >= 0)
+    layout = images.layout[shown[there]]
+    for (code, named, found), chosen in groups(table[there], keys[there], layout):
+        rows = _Rows(images, shown[there[chosen]], images.columns[found])
+        ids.put(there[chosen], rows.id(entities[code].id or names[named]))
+    return ids.column()
+
+
+def _shown(batch: EventBatch, images: Images) -> Places:
+    """The image that says what an event is about."""
+    deleted = pc.equal(batch.column("op"), int(Operation.DELETE)).to_numpy(zero_copy_only=False)
+    return np.where(deleted, images.before, images.after)
+
+
+def tables_of(batch: EventBatch) -> tuple[Places, tuple[TableId, ...]]:
+    """A code for each event's table, and the tables; not all of them need to occur."""
     schemas = batch.column("table_schema").dictionary_encode("encode")
     names = batch.column("table_name").dictionary_encode()
     codes = schemas.indices.to_numpy().astype(np.int64) * max(len(names.dictionary), 1)

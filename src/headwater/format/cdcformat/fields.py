@@ -35,8 +35,8 @@ class Changes:
     values: pa.Array
 
 
-def changes(batch: EventBatch, images: Images) -> Changes:
-    """What the events changed."""
+def changes(batch: EventBatch, images: Images, *, valued: bool = True) -> Changes:
+    """What the events changed; where nobody wants to know the values, they are all null."""
     fields, values = Assembly(len(batch), TEXT), Assembly(len(batch), TEXT)
     update = pc.equal(batch.column("op"), int(Operation.UPDATE)).to_numpy(zero_copy_only=False)
     both = update & (images.before >= 0) & (images.after >= 0)
@@ -50,6 +50,8 @@ def changes(batch: EventBatch, images: Images) -> Changes:
         pair = _Pair.of(images, images.layouts[old], images.layouts[new], lists[unsent])
         touched = pair.touched(images.before[events], images.after[events])
         fields.put(events, pair.fields(touched))
+        if not valued:
+            continue
         told = np.flatnonzero(whole[events])
         before, after = images.before[events[told]], images.after[events[told]]
         values.put(events[told], pair.values(touched[told], before, after))

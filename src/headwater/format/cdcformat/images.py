@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -34,6 +34,10 @@ class Images:
     def columns(self) -> tuple[dict[str, int], ...]:
         """The place of each column, by layout."""
         return tuple({name: at for at, name in enumerate(names)} for names in self.layouts)
+
+    def of(self, events: Places) -> Images:
+        """The same for some of the events."""
+        return replace(self, before=self.before[events], after=self.after[events])
 
     def member(self, images: Places, column: int | Places) -> Places:
         """The members at this place in these images."""

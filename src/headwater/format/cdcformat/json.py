@@ -18,7 +18,7 @@ from headwater.format.cdcformat.body import bodies
 from headwater.format.cdcformat.context import Context, read_context
 from headwater.format.cdcformat.entities import EntityMap
 from headwater.format.cdcformat.reader import to_columns
-from headwater.format.cdcformat.told import TORN_MEMBERS, Told, hear
+from headwater.format.cdcformat.told import CUT_MEMBER, Told, hear
 from headwater.format.columns import check_ranges, unwritable
 from headwater.format.engine import engines
 from headwater.format.jsontext import dumps
@@ -73,7 +73,7 @@ class CdcFormat:
         return "application/json"
 
     def encode(self, batch: EventBatch) -> Sequence[bytes]:
-        """One JSON object per event; a truncate or a schema change is refused."""
+        """One JSON object per event; a truncate, a schema change or a message is refused."""
         told = hear(batch)
         rest = batch if told is None else told.rest
         return dress(FAMILY, SITE, self._natural(rest, told), rest)
@@ -117,8 +117,8 @@ class CdcFormat:
         usual = f'"granularity":"{self.granularity}"'
         if told is None:
             return usual
-        torn = pa.scalar(f'"granularity":"row"{TORN_MEMBERS}', TEXT)
-        return pc.if_else(told.torn, torn, pa.scalar(usual, TEXT))
+        cut = pa.scalar(f"{usual},{CUT_MEMBER}", TEXT)
+        return pc.if_else(told.cut, cut, pa.scalar(usual, TEXT))
 
     def _schema_name(self, source_names: pa.Array) -> pa.Array | str:
         return quoted(source_names) if self.schema_name is None else dumps(self.schema_name)
@@ -132,7 +132,7 @@ class CdcFormat:
         return f'"database":{dumps(database)}{rest}'
 
 
-_OPERATION_TYPES = pa.array(["", "CREATE", "UPDATE", "DELETE", "CREATE", "", ""], TEXT)
+_OPERATION_TYPES = pa.array(["", "CREATE", "UPDATE", "DELETE", "CREATE"], TEXT)
 
 
 def _operation_type(ops: pa.Array) -> pa.Array:

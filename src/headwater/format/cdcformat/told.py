@@ -14,34 +14,33 @@ import pyarrow.compute as pc
 from headwater.event import EVENT_SCHEMA, EventBatch
 from headwater.format.text import TEXT, join
 
+CUT_MEMBER = '"cascade_complete":false'
+
 _EXTRA = EVENT_SCHEMA.get_field_index("extra")
 _HEAD, _TAIL = '{"cdc-format":{"~":{"cascade":{"+":{', "}}}}}"
 _BLOCK = '{"~":{"custom_fields":{"~":{"headwater":{"+":{%s}}}}}}'
-# What the block of an event says whose transaction was too large to be folded.
-TORN_MEMBERS = ',"cascade_complete":false'
-_TORN = '{"cdc-format":{"~":{"metadata":' + _BLOCK + "}}}"
-_TORN_ROW = _TORN % '"granularity":"row","cascade_complete":false'
+_CUT_TAIL = '}},"metadata":' + _BLOCK % CUT_MEMBER + "}}}"
 
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """Members of the cascades, null where none is told; which events are torn; the other extras."""
+    """Members of the cascades, null where none is told; whose lists are cut; the other extras."""
 
     cascades: pa.Array
-    torn: pa.Array
+    cut: pa.Array
     rest: EventBatch
 
 
-def tell(batch: EventBatch, cascades: pa.Array) -> EventBatch:
-    """The batch with these members of cascades; an event that says something already keeps it."""
-    texts = join(_HEAD, cascades, _TAIL)
-    return _with(batch, pc.and_(cascades.is_valid(), batch.column("extra").is_null()), texts)
+def tell(batch: EventBatch, cascades: pa.Array, cut: pa.Array) -> EventBatch:
+    """The batch with these members of cascades; an event that says something already keeps it.
 
-
-def tear(batch: EventBatch) -> EventBatch:
-    """The batch with the mark that nobody worked out what belongs together."""
-    texts = pa.repeat(pa.scalar(_TORN_ROW, TEXT), len(batch))
-    return _with(batch, batch.column("extra").is_null(), texts)
+    `cut` is true where a list leaves something out.
+    """
+    tails = pc.take(pa.array([_TAIL, _CUT_TAIL], TEXT), cut.cast(pa.int8()))
+    extras = batch.column("extra")
+    chosen = pc.and_(cascades.is_valid(), extras.is_null())
+    texts = join(_HEAD, cascades, tails).cast(pa.string())
+    return _put(batch, pc.if_else(chosen, texts, extras))
 
 
 def hear(batch: EventBatch) -> Told | None:
@@ -50,15 +49,13 @@ def hear(batch: EventBatch) -> Told | None:
     if extras.null_count == len(extras):
         return None
     told = pc.and_(pc.starts_with(extras, _HEAD), pc.ends_with(extras, _TAIL))
-    torn = pc.equal(extras, _TORN_ROW).fill_null(fill_value=False)
-    octets = pc.if_else(told.fill_null(fill_value=False), extras, None).cast(pa.large_binary())
-    members = pc.binary_slice(octets, len(_HEAD), -len(_TAIL)).cast(TEXT)
-    others = pc.if_else(pc.or_(told, torn).fill_null(fill_value=False), None, extras)
-    return Told(members, torn, _put(batch, others))
-
-
-def _with(batch: EventBatch, chosen: pa.Array, texts: pa.Array) -> EventBatch:
-    return _put(batch, pc.if_else(chosen, texts.cast(pa.string()), batch.column("extra")))
+    told = told.fill_null(fill_value=False)
+    cut = pc.and_(told, pc.ends_with(extras, _CUT_TAIL)).fill_null(fill_value=False)
+    octets = pc.if_else(told, extras, None).cast(pa.large_binary())
+    members = pc.binary_slice(octets, len(_HEAD), -len(_TAIL))
+    if pc.any(cut, min_count=0).as_py():
+        members = pc.if_else(cut, pc.binary_slice(octets, len(_HEAD), -len(_CUT_TAIL)), members)
+    return Told(members.cast(TEXT), cut, _put(batch, pc.if_else(told, None, extras)))
 
 
 def _put(batch: EventBatch, extras: pa.Array) -> EventBatch:

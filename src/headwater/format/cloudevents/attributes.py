@@ -12,8 +12,9 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from headwater.event import EventBatch, Operation
-from headwater.format.jsontext import dumps
+from headwater.event import EventBatch, Operation, are_messages
+from headwater.event.message import PREFIX
+from headwater.format.jsontext import dumps, loads
 from headwater.format.rows import ids
 from headwater.format.text import TEXT, join, known, operation, quoted, where
 from headwater.format.times import instants, outside
@@ -34,7 +35,7 @@ def attributes(batch: EventBatch) -> pa.Array:
         '","source":', _sources(batch),
         ',"type":', pc.take(_TYPES, column("op")),
         where(pc.invert(outside(column("ts_ms"))), ',"time":"', instants(column("ts_ms")), '"'),
-        ',"datacontenttype":"application/json","subject":', quoted(_subjects(schema, table)),
+        ',"datacontenttype":"application/json"', *_subject(batch, _subjects(schema, table)),
         ',"cdcop":', operation(column("op")),
         ',"cdcsource":', quoted(source),
         known("cdcschema", quoted(schema), schema),
@@ -59,6 +60,18 @@ def _clean(texts: pa.Array) -> pa.Array:
 def _subjects(schema: pa.Array, table: pa.Array) -> pa.Array:
     named = pc.binary_join_element_wise(schema, table, ".")
     return pc.if_else(schema.is_valid(), named, table)
+
+
+def _subject(batch: EventBatch, tables: pa.Array) -> tuple[pa.Array | str, ...]:
+    """The member: of a message its prefix, for it has no table, and a subject may not be empty."""
+    messages = pc.indices_nonzero(are_messages(batch)).to_pylist()
+    if not messages:
+        return ',"subject":', quoted(tables)
+    subjects = tables.to_pylist()
+    for row in messages:
+        subjects[row] = loads(batch.column("after")[row].as_py())[PREFIX] or None
+    told = _clean(pa.array(subjects, pa.string()))
+    return (known("subject", quoted(told), told),)
 
 
 def _sources(batch: EventBatch) -> pa.Array:

@@ -70,7 +70,8 @@ class CloudEventsFormat:
 
 
 def _natural(batch: EventBatch) -> pa.Array:
-    return join("{", attributes(batch), '"data":', JsonFormat().natural(batch), "}")
+    data = JsonFormat().natural(batch)  # first: it refuses what has no attributes either
+    return join("{", attributes(batch), '"data":', data, "}")
 
 
 def _columns(trees: Sequence[Tree]) -> EnvelopeColumns:

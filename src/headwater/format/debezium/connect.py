@@ -13,6 +13,8 @@ from headwater.format.jsontext import Real
 
 Schema = dict[str, Any]
 
+MESSAGES = "message"  # in the place of a table: Debezium's topic of messages has this name
+
 _NAMES = {bool: "boolean", int: "int64", Real: "double", str: "string", type(None): "string"}
 
 
@@ -36,7 +38,7 @@ def struct(row: Any, **more: Any) -> Schema:
 def envelope(payload: dict[str, Any]) -> Schema:
     """The schema of a change event, as it stands: what is null has its neighbour's type."""
     source = payload.get("source")
-    name = _prefix(source)
+    name = _prefix(source, payload.get("op"))
     rows = {"before": payload.get("before"), "after": payload.get("after")}
     row = rows["after"] if rows["after"] is not None else rows["before"]
     fields = []
@@ -53,15 +55,17 @@ def key_schema(key: dict[str, Any], name: str) -> Schema:
     return {**struct(key), "optional": False, "name": f"{name}.Key"}
 
 
-_MEMBERS = ("before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction")
+_MEMBERS = ("before", "after", "source", "op", "ts_ms", "ts_us", "ts_ns", "transaction", "message")
 
 
 def _place(member: str) -> tuple[int, str]:
     return (_MEMBERS.index(member) if member in _MEMBERS else len(_MEMBERS)), member
 
 
-def _prefix(source: Any) -> str:
+def _prefix(source: Any, op: Any) -> str:
     if type(source) is not dict:
         return "headwater"
+    if op == "m":
+        return f"{source.get('name')}.{MESSAGES}"
     parts = (source.get(name) for name in ("name", "schema", "table"))
     return ".".join(str(part) for part in parts if part)

@@ -9,16 +9,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.contract import Message
-from headwater.event import EventBatch, Operation
+from headwater.event import EventBatch, Operation, are_messages
+from headwater.event.message import PREFIX
 from headwater.format.columns import check_ranges
-from headwater.format.debezium.connect import key_schema
+from headwater.format.debezium.connect import MESSAGES, key_schema
 from headwater.format.debezium.image import holds_placeholder, with_placeholders
 from headwater.format.debezium.reader import to_columns
 from headwater.format.debezium.schemaful import FAMILY as SCHEMA_FAMILY
 from headwater.format.debezium.schemaful import unwrap, wrap
 from headwater.format.debezium.source import scaled, source_block
 from headwater.format.engine import ambiguous
-from headwater.format.jsontext import dumps
+from headwater.format.jsontext import dumps, loads
 from headwater.format.rows import event_keys, key_texts, parsed
 from headwater.format.stash import Site, dress, undress, with_extra
 from headwater.format.text import (
@@ -36,7 +37,7 @@ FAMILY = "debezium"
 SITE = Site(("headwater_extra",), as_text=True)
 
 _RANGES = {"transaction.event_index": (-(2**63), 2**63 - 2)}  # total_order is one more
-_LETTERS = pa.array(["", "c", "u", "d", "r", "", "t"], TEXT)
+_LETTERS = pa.array(["", "c", "u", "d", "r", "", "t", "m"], TEXT)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,8 +80,14 @@ class DebeziumFormat:
         return with_extra(FAMILY, batch, natural, records, said, trees.__getitem__)
 
     def keys(self, batch: EventBatch) -> list[bytes | None]:
-        """The key of each event's message: the key columns, or None for a table without a key."""
+        """The key of each event's message: the key columns, or None for a table without a key.
+
+        A logical message has its prefix as its key, as Debezium does it.
+        """
+        check_ranges(batch, {})
         keys = event_keys(batch)
+        for row in pc.indices_nonzero(are_messages(batch)).to_pylist():
+            keys[row] = {PREFIX: loads(batch.column("after")[row].as_py())[PREFIX]}
         if not self.schema:
             texts = key_texts(keys).to_pylist()
             return [None if text is None else text.encode() for text in texts]
@@ -109,7 +116,7 @@ class DebeziumFormat:
     def _prefixes(self, batch: EventBatch) -> list[str]:
         servers = [self.server_name or name for name in batch.column("source_name").to_pylist()]
         schemas = batch.column("table_schema").to_pylist()
-        tables = batch.column("table_name").to_pylist()
+        tables = [name or MESSAGES for name in batch.column("table_name").to_pylist()]
         return [
             ".".join(part for part in place if part)
             for place in zip(servers, schemas, tables, strict=True)
@@ -126,16 +133,16 @@ class DebeziumFormat:
                 ("after", "unavailable_columns"),
             )
         ]
-        ts_ms = column("ts_ms")
+        ts_ms, messages = column("ts_ms"), are_messages(batch)
         changes = join(
-            '{"before":', images[0],
-            ',"after":', images[1],
-            ',"source":', source,
+            "{", *_rows(messages, *images),
+            '"source":', source,
             ',"op":"', pc.take(_LETTERS, column("op")),
             '","ts_ms":', ts_ms,
             ',"ts_us":', scaled(ts_ms, "000"),
             ',"ts_ns":', scaled(ts_ms, "000000"),
             ',"transaction":', _transaction(column("transaction")),
+            where(messages, ',"message":', column("after")),
             ',"headwater":', as_string(_block(batch)),
             "}",
         )  # fmt: skip
@@ -163,6 +170,14 @@ class DebeziumFormat:
             ',"tableChanges":[],"headwater":', as_string(block),
             "}",
         )  # fmt: skip
+
+
+def _rows(messages: pa.Array, before: pa.Array, after: pa.Array) -> tuple[pa.Array | str, ...]:
+    """The members of rows, which a message has none of."""
+    members = '"before":', before, ',"after":', after, ","
+    if not pc.any(messages, min_count=0).as_py():
+        return members
+    return (where(pc.invert(messages), *members),)
 
 
 def _transaction(blocks: pa.Array) -> pa.Array | str:

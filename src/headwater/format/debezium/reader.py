@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from headwater.event import ENVELOPE_VERSION, Operation
+from headwater.event.message import CONTENT, PREFIX
 from headwater.format.blocks import Block, snapshot_of
 from headwater.format.columns import EnvelopeColumns, bad_record
 from headwater.format.debezium.image import without_placeholders
@@ -21,6 +22,7 @@ _OPERATIONS = {
     "d": Operation.DELETE,
     "r": Operation.READ,
     "t": Operation.TRUNCATE,
+    "m": Operation.MESSAGE,
 }
 _TRANSACTION_ID = re.compile(r"(-?[0-9]{1,19})(?::.*)?", re.DOTALL)
 _FIELDS = tuple(EnvelopeColumns.__slots__)
@@ -58,8 +60,9 @@ def _row(tree: Tree) -> dict[str, Any]:
         "offset": _offset(source),
         "source_ts_ms": source.get("ts_ms", 0),
         "ts_ms": tree.get("ts_ms") or 0,
-        "schema": source.get("schema"),
-        "table": source.get("table") or "",
+        # Debezium gives messages a schema without a name; an event has none.
+        "schema": None if op is Operation.MESSAGE else source.get("schema"),
+        "table": "" if op is Operation.MESSAGE else source.get("table") or "",
         "primary_key": block.get("primary_key"),
         "snapshot": snapshot_of(block.get("snapshot")),
         "transaction": _transaction(home.get("transaction"), block),
@@ -85,11 +88,19 @@ def _operation(tree: Tree, block: Tree) -> tuple[Operation, Tree]:
     letter = tree.get("op")
     if letter is None and "ddl" in tree:
         return Operation.SCHEMA_CHANGE, block or {"after": {"statement": tree["ddl"]}}
-    if letter == "m":
-        raise ValueError("op m is a logical message, not a change of a row")
     if type(letter) is not str or letter not in _OPERATIONS:
-        raise ValueError(f"the operation {letter!r} is none of c u d r t")
+        raise ValueError(f"the operation {letter!r} is none of c u d r t m")
+    if letter == "m":
+        return Operation.MESSAGE, {"after": _said(tree), "transaction": tree.get("transaction")}
     return _OPERATIONS[letter], tree
+
+
+def _said(tree: Tree) -> Tree:
+    """What a message says; whatever else its block has, the event has no place for."""
+    block = tree.get("message")
+    if type(block) is not dict or not block.keys() >= {PREFIX, CONTENT}:
+        raise ValueError("op m has no message with prefix and content")
+    return {name: value for name, value in block.items() if name in (PREFIX, CONTENT)}
 
 
 def _list(block: Tree, name: str) -> list[str] | None:

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater._version import __version__
-from headwater.event import EventBatch, Operation
+from headwater.event import EventBatch, Operation, are_messages
 from headwater.format.engine import engines
 from headwater.format.jsontext import dumps
 from headwater.format.text import TEXT, as_string, boolean, join, quoted
@@ -35,11 +35,20 @@ def source_block(batch: EventBatch, server_name: str | None, database: str) -> p
         f'","db":{dumps(database)},"sequence":', sequence,
         ',"ts_us":', scaled(times, "000"),
         ',"ts_ns":', scaled(times, "000000"),
-        ',"schema":', quoted(column("table_schema")),
+        ',"schema":', quoted(_schemas(batch)),
         ',"table":', quoted(column("table_name")),
         _specific(batch, engine),
         "}",
     )  # fmt: skip
+
+
+def _schemas(batch: EventBatch) -> pa.Array:
+    """The schemas' names; Debezium gives messages one without a name, and a table likewise."""
+    names = batch.column("table_schema")
+    messages = are_messages(batch)
+    if not pc.any(messages, min_count=0).as_py():
+        return names
+    return pc.if_else(messages, pa.scalar(""), names)
 
 
 def scaled(times_ms: pa.Array, zeros: str) -> pa.Array:

@@ -28,7 +28,7 @@ from headwater.format.files.carrier import (
 from headwater.format.files.varint import long
 from headwater.format.files.window import Window
 from headwater.format.headwater.avro import AvroFormat
-from headwater.format.headwater.avro_schema import EVENT
+from headwater.format.headwater.avro_schema import EVENT_WITH_MESSAGES
 from headwater.format.library import missing_extra
 
 try:
@@ -37,7 +37,7 @@ except ModuleNotFoundError as exc:
     raise missing_extra("avro", exc) from exc
 
 EXTRA_FIELD = {"name": "headwater_extra", "type": ["null", "string"], "default": None}
-CONTAINED = {**EVENT, "fields": [*EVENT["fields"], EXTRA_FIELD]}
+CONTAINED = {**EVENT_WITH_MESSAGES, "fields": [*EVENT_WITH_MESSAGES["fields"], EXTRA_FIELD]}
 
 _NULL, _STRING = b"\x00", b"\x02"  # the branches of the extra field's union
 _BLOCK_BYTES = 64 << 10
@@ -113,7 +113,7 @@ class ContainedAvro:
 
     def decode(self, records: Iterable[bytes]) -> EventBatch:
         """The events of such datums."""
-        split = _Splitter(fastavro.parse_schema(EVENT), has_extra=True)
+        split = _Splitter(fastavro.parse_schema(EVENT_WITH_MESSAGES), has_extra=True)
         return AvroFormat().decode(bare for record in records for bare in split(record, 1))
 
 

@@ -4,7 +4,8 @@ The datum does not say which schema wrote it. Cutting the two newer lists off wo
 datum, and a partial row would pass for a whole one (INV-10); so the reader never guesses: it reads
 with the writer schema it was given. For data of producers that know only the envelope's first
 twelve fields, or for readers that do, use `AvroFormat(writer_schema=EVENT_12)`; writing then
-refuses an event whose unavailable columns it would lose.
+refuses an event whose unavailable columns it would lose. Likewise `AvroFormat(writer_schema=EVENT)`
+refuses a logical message; datums of all other events have the same bytes in both schemas.
 
 What other formats said of an event (its `extra`) follows the datum as one more Avro string. Events
 that a source captured have none, and are the bare datum.
@@ -21,7 +22,7 @@ import pyarrow.compute as pc
 
 from headwater.contract import Message
 from headwater.errors import ConfigError
-from headwater.event import ENVELOPE_VERSION, EventBatch, Operation
+from headwater.event import ENVELOPE_VERSION, EventBatch, Operation, are_messages
 from headwater.format.columns import (
     UINT31,
     EnvelopeColumns,
@@ -30,7 +31,7 @@ from headwater.format.columns import (
     check_ranges,
     unwritable,
 )
-from headwater.format.headwater.avro_schema import EVENT, EVENT_12, EXTRA
+from headwater.format.headwater.avro_schema import EVENT, EVENT_12, EVENT_WITH_MESSAGES, EXTRA
 from headwater.format.headwater.avro_writer import datums
 from headwater.format.headwater.image import images_of, read_image
 from headwater.format.headwater.key import avro_keys
@@ -69,17 +70,20 @@ _FAILURES = (
 
 
 class AvroFormat:
-    """Reads and writes bare datums of `writer_schema`, read as the envelope of `EVENT`."""
+    """Reads and writes bare datums of `writer_schema`, read as `EVENT_WITH_MESSAGES`."""
 
     def __init__(
-        self, *, writer_schema: Mapping[str, Any] = EVENT, sort_row_keys: bool = False
+        self, *, writer_schema: Mapping[str, Any] = EVENT_WITH_MESSAGES, sort_row_keys: bool = False
     ) -> None:
         self._writer = _parsed(writer_schema)
-        # Resolution costs time, so it is only asked for where the schemas differ.
-        self._reader = None if dict(writer_schema) == EVENT else _parsed(EVENT)
-        names = {field["name"] for field in self._writer["fields"]}
-        self._lost = tuple(name for name in _LISTS if name not in names)
-        self._is_ours = dict(writer_schema) in (EVENT, EVENT_12)
+        given = dict(writer_schema)
+        # Resolution costs time, so it is only asked for where datums differ.
+        same = given in (EVENT, EVENT_WITH_MESSAGES)
+        self._reader = None if same else _parsed(EVENT_WITH_MESSAGES)
+        fields = {field["name"]: field["type"] for field in self._writer["fields"]}
+        self._lost = tuple(name for name in _LISTS if name not in fields)
+        self._has_messages = Operation.MESSAGE.name in _symbols(fields.get("op"))
+        self._is_ours = same or given == EVENT_12
         self._sort_row_keys = sort_row_keys
 
     @property
@@ -100,6 +104,9 @@ class AvroFormat:
             row = pc.index(batch.column(name).is_valid(), value=True).as_py()
             if row >= 0:
                 raise unwritable(row, f"the writer schema has no field {name}")
+        row = -1 if self._has_messages else pc.index(are_messages(batch), value=True).as_py()
+        if row >= 0:
+            raise unwritable(row, "the writer schema has no symbol for a message")
         images = images_of(batch, sort_row_keys=self._sort_row_keys)
         if self._is_ours:
             return list(datums(batch, *images, lists=not self._lost).to_pylist())
@@ -167,6 +174,10 @@ def _parsed(schema: Mapping[str, Any]) -> dict[str, Any]:
     if not named:
         raise ConfigError("avro-schema", "not a schema of the record io.rustcdc.Event")
     return parsed
+
+
+def _symbols(kind: Any) -> Sequence[str]:
+    return kind.get("symbols", ()) if isinstance(kind, dict) else ()
 
 
 def _members(batch: EventBatch, *images: pa.Array) -> Iterable[dict[str, Any]]:

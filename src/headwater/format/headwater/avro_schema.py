@@ -4,6 +4,10 @@
 fields; `EVENT` appends the two lists of unavailable columns with the default `[]`, so a reader
 resolves old data to it (give `EVENT_12` as the writer schema). `EXTRA` is the type of what follows
 the datum of an event that another format brought.
+
+A logical message has an operation that `EVENT` has no symbol for. `with_messages` appends it, and
+`EVENT_WITH_MESSAGES` is that of `EVENT`. The datums of all other events are the same bytes under
+both, so `EVENT` stays what is published of them, and readers that know it go on (ADR 15).
 """
 
 from __future__ import annotations
@@ -31,12 +35,22 @@ def _names(name: str) -> Schema:
     return _field(name, {"type": "array", "items": "string"}, default=[])
 
 
-_OPERATION: Schema = {
-    "type": "enum",
-    "name": "Operation",
-    "namespace": _NAMESPACE,
-    "symbols": ["INSERT", "UPDATE", "DELETE", "READ", "SCHEMA_CHANGE", "TRUNCATE"],
-}
+def _operation(*symbols: str) -> Schema:
+    return {
+        "type": "enum",
+        "name": "Operation",
+        "namespace": _NAMESPACE,
+        "symbols": ["INSERT", "UPDATE", "DELETE", "READ", "SCHEMA_CHANGE", "TRUNCATE", *symbols],
+    }
+
+
+def with_messages(event: Schema) -> Schema:
+    """The same record with a symbol for logical messages, behind all others."""
+    op = _field("op", _operation("MESSAGE"))
+    fields = [op if field["name"] == "op" else field for field in event["fields"]]
+    return {**event, "fields": fields}
+
+
 _SOURCE = _record(
     "SourceMetadata",
     [_field("source_name", "string"), _field("offset", "string"), _field("timestamp", "long")],
@@ -60,7 +74,7 @@ _TRANSACTION = _record(
 _TWELVE = [
     _optional("before", "bytes"),
     _optional("after", "bytes"),
-    _field("op", _OPERATION),
+    _field("op", _operation()),
     _field("source", _SOURCE),
     _field("ts", "long", doc="ms since the epoch"),
     _optional("schema", "string"),
@@ -78,3 +92,4 @@ EVENT: Schema = _record(
     "Event",
     [*_TWELVE, _names("unavailable_columns"), _names("before_unavailable_columns")],
 )
+EVENT_WITH_MESSAGES: Schema = with_messages(EVENT)

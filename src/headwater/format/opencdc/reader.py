@@ -24,7 +24,8 @@ _OPERATIONS = {
     "delete": Operation.DELETE,
     "snapshot": Operation.READ,
 }
-_OTHERS = {op.label: op for op in (Operation.SCHEMA_CHANGE, Operation.TRUNCATE)}
+_NO_WORD = (Operation.SCHEMA_CHANGE, Operation.TRUNCATE, Operation.MESSAGE)
+_OTHERS = {op.label: op for op in _NO_WORD}
 _SOURCES = (keys.SOURCE_CONNECTOR_ID, keys.SOURCE_PLUGIN_NAME)
 
 
@@ -81,7 +82,7 @@ def _operation(word: Any, meta: Tree) -> Operation:
     other = meta.get("headwater.op")
     if word == "Operation(0)" and type(other) is str and other in _OTHERS:
         return _OTHERS[other]
-    raise ValueError(f"the operation {word!r} says nothing that could have happened to a row")
+    raise ValueError(f"the operation {word!r} is none that an event could have")
 
 
 def _source_name(meta: Tree) -> Any:

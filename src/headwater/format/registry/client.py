@@ -39,10 +39,16 @@ class SchemaRegistry:
     def __repr__(self) -> str:
         return f"SchemaRegistry({self._connection.url!r})"
 
-    def id_of(self, subject: str, schema: Schema) -> int:
-        """The schema's id, registered under the subject if it is not yet."""
+    def id_of(self, subject: str, schema: Schema, *, shared: bool = False) -> int:
+        """The schema's id, registered under the subject if it is not yet.
+
+        In a subject that is shared, after the schema that it extends: the other way round a
+        registry would refuse that one.
+        """
         known = self._ids.get((subject, schema))
         if known is None:
+            if shared and self._registers and schema.extends is not None:
+                self.id_of(subject, schema.extends)
             known = self._ids[subject, schema] = self._ask_id(subject, schema)
             self._schemas.setdefault(known, schema)
         return known

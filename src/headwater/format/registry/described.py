@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib.resources import files
 from typing import Any, Protocol
 
 from headwater.contract import Format
 from headwater.errors import ConfigError
-from headwater.event import EventBatch
+from headwater.event import EventBatch, Operation, are_messages
 from headwater.format.cdcformat.schema import json_schema
-from headwater.format.headwater.avro_schema import EVENT
+from headwater.format.headwater.avro_schema import EVENT, EVENT_WITH_MESSAGES
 from headwater.format.headwater.key import EVENT_KEY, avro_keys, json_keys, protobuf_keys
 from headwater.format.registry.schema import Language, Schema
 
@@ -56,13 +56,17 @@ class Described(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Uniform:
-    """A format with one schema for all events."""
+    """A format with one schema for all events, or one more for messages.
+
+    A schema that others have registered and compiled does not change because messages came.
+    """
 
     form: Format
     value: Schema
     key: Schema
     key_texts: Keys
     by_schema: Callable[[Schema], Format] | None = None
+    message: Schema | None = None
 
     @property
     def name(self) -> str:
@@ -75,8 +79,11 @@ class Uniform:
         return self.value.language
 
     def schemas(self, batch: EventBatch) -> Sequence[Schema]:
-        """The same schema for each."""
-        return [self.value] * len(batch)
+        """The same schema for each, messages aside."""
+        if self.message is None:
+            return [self.value] * len(batch)
+        pair = self.value, self.message
+        return [pair[is_message] for is_message in are_messages(batch).to_pylist()]
 
     def encode(self, batch: EventBatch) -> Sequence[bytes]:
         """The format's own records."""
@@ -107,7 +114,9 @@ def described(form: Format) -> Described:
 
             return described_typed(form)
         case "headwater-avro":
-            return Uniform(form, _avro(EVENT), _avro(EVENT_KEY), avro_keys, _avro_by_schema)
+            value = _avro(EVENT)
+            message = replace(_avro(EVENT_WITH_MESSAGES), extends=value)
+            return Uniform(form, value, _avro(EVENT_KEY), avro_keys, _avro_by_schema, message)
         case "headwater-protobuf":
             value = _proto("event.proto", "rustcdc.Event")
             key = _proto("event_key.proto", "rustcdc.EventKey")
@@ -115,7 +124,9 @@ def described(form: Format) -> Described:
         case "opencdc-protobuf":
             return Uniform(form, _proto("opencdc.proto", "opencdc.v1.Record"), _KEY, json_keys)
         case "headwater-json":
-            return Uniform(form, _json(envelope_schema()), _KEY, json_keys)
+            value = _json(envelope_schema())
+            message = replace(_json(envelope_schema(messages=True)), extends=value)
+            return Uniform(form, value, _KEY, json_keys, message=message)
         case "cdc-format":
             return Uniform(form, _json(json_schema()), _KEY, json_keys)
         case name:
@@ -124,10 +135,12 @@ def described(form: Format) -> Described:
             )
 
 
-def envelope_schema() -> dict[str, Any]:
-    """The JSON Schema of `headwater-json`."""
+def envelope_schema(*, messages: bool = False) -> dict[str, Any]:
+    """The JSON Schema of `headwater-json`; with `messages`, of logical messages too."""
     text = files(__package__).joinpath("headwater-json.schema.json").read_text("utf-8")
     schema: dict[str, Any] = json.loads(text)
+    if messages:
+        schema["properties"]["op"]["enum"].append(Operation.MESSAGE.label)
     return schema
 
 

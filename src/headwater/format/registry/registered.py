@@ -90,7 +90,8 @@ class RegisteredFormat:
 
     def _head(self, topic: str, schema: Schema, part: Part) -> bytes:
         subject = self.subjects.subject(topic, schema.record, part)
-        number = head(self.registry.id_of(subject, schema))
+        shared = not self.subjects.apart
+        number = head(self.registry.id_of(subject, schema, shared=shared))
         if schema.language is not Language.PROTOBUF:
             return number
         return number + path_bytes(path_of(schema.text, schema.record))

@@ -16,8 +16,12 @@ class Language(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Schema:
-    """A schema's text. `record` is the full name of what it describes, where that is known."""
+    """A schema's text. `record` is the full name of what it describes, where that is known.
+
+    `extends` is a schema whose records this one can read: registered after it, it is compatible.
+    """
 
     language: Language
     text: str
     record: str = ""
+    extends: Schema | None = None

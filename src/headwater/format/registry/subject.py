@@ -1,7 +1,8 @@
 """Under which subject a schema is registered, by the three customary rules.
 
 A topic is a pattern: `{source}`, `{schema}` and `{table}` stand for the event's own; a part that
-the event does not have goes with the dot behind it.
+the event does not have goes with the dot behind it. A logical message has no table: `{table}` is
+`message` for it.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from headwater.event import EventBatch
 Part = Literal["key", "value"]
 
 _COLUMNS = {"source": "source_name", "schema": "table_schema", "table": "table_name"}
+_NO_TABLE = "message"
 _PLACE = re.compile(r"\{([^{}]*)\}(\.?)")
 
 
@@ -45,12 +47,17 @@ class Subjects:
                 hint="use {source}, {schema} and {table}, as in shop.{table}",
             )
 
+    @property
+    def apart(self) -> bool:
+        """Whether messages have subjects of their own, which no rows share."""
+        return "{table}" in self.topic and self.strategy is not Strategy.RECORD_NAME
+
     def topics(self, batch: EventBatch) -> list[str]:
         """The topic of each event."""
         names = [name for name, _ in _PLACE.findall(self.topic)]
         if not names:
             return [self.topic] * len(batch)
-        columns = [batch.column(_COLUMNS[name]).to_pylist() for name in names]
+        columns = [self._values(batch, name) for name in names]
         rows = list(zip(*columns, strict=True))
         known = {row: self._filled(row) for row in set(rows)}
         return [known[row] for row in rows]
@@ -64,6 +71,10 @@ class Subjects:
                 return record
             case Strategy.TOPIC_RECORD_NAME:
                 return f"{topic}-{record}"
+
+    def _values(self, batch: EventBatch, name: str) -> list[str | None]:
+        values: list[str | None] = batch.column(_COLUMNS[name]).to_pylist()
+        return [value or _NO_TABLE for value in values] if name == "table" else values
 
     def _filled(self, values: Sequence[str | None]) -> str:
         left = iter(values)

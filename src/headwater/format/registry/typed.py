@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from functools import cache
 
 from headwater.contract import Format
-from headwater.event import EventBatch
+from headwater.event import EventBatch, are_messages
+from headwater.format.headwater.avro_schema import with_messages
 from headwater.format.registry.schema import Language, Schema
 from headwater.format.typed.avro import TypedAvroFormat
+from headwater.format.typed.schema import NO_TABLE, table_of, typed_schemas
 from headwater.format.typed.schema import Schema as AvroSchema
-from headwater.format.typed.schema import table_of
 from headwater.format.typed.table import TableForm, to_batch
 
 
@@ -34,11 +36,12 @@ class DescribedTyped:
         return Language.AVRO
 
     def schemas(self, batch: EventBatch) -> Sequence[Schema]:
-        """The schema of each event's table."""
+        """The schema of each event's table; a message has the one with a symbol for it."""
         ids = self._form.ids(batch)
         for number in set(ids) - self._values.keys():
             self._values[number] = _published(self._form.form(number).schemas.event)
-        return [self._values[number] for number in ids]
+        told = zip(ids, are_messages(batch).to_pylist(), strict=True)
+        return [_MESSAGE if message else self._values[number] for number, message in told]
 
     def encode(self, batch: EventBatch) -> Sequence[bytes]:
         """Bare datums."""
@@ -77,3 +80,7 @@ def _published(schema: AvroSchema) -> Schema:
 def _form_of(schema: Schema) -> TableForm:
     published = json.loads(schema.text)
     return TableForm(table_of(published), published)
+
+
+_NO_ROWS = typed_schemas(NO_TABLE).event
+_MESSAGE = replace(_published(with_messages(_NO_ROWS)), extends=_published(_NO_ROWS))

@@ -5,7 +5,8 @@ that came from elsewhere, the newest of its table's name. A record begins with e
 schema's id in that history, so that it is read by the schema it was written with. In front of a
 schema registry the registry's own id stands there instead (`headwater.format.registry`).
 
-A schema change is no row of its table: its images stay JSON, under a schema without columns, id 0.
+Of a schema change and of a logical message the images are no rows of a table: they stay JSON, under
+a schema without columns, id 0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from headwater.format.typed.schema import NO_TABLE
 from headwater.format.typed.table import Read, TableForm, to_batch
 
 _ID_BYTES = 8
-_NO_ROWS = (Operation.SCHEMA_CHANGE, Operation.TRUNCATE)
+_NO_TABLE = (Operation.SCHEMA_CHANGE, Operation.MESSAGE)
 
 
 class TypedAvroFormat:
@@ -113,14 +114,14 @@ class TypedAvroFormat:
         return [known[row] or 0 for row in rows]
 
     def _find(self, op: int, schema_id: int, schema: str | None, name: str) -> int | None:
-        if op == Operation.SCHEMA_CHANGE:
+        if op in _NO_TABLE:
             return 0
         table = TableId(schema, name)
         if self._has(schema_id):
             return schema_id
         if table not in self._newest:
             self._load()
-        return self._newest.get(table, 0 if op in _NO_ROWS else None)
+        return self._newest.get(table, 0 if op == Operation.TRUNCATE else None)
 
     def _id_of(self, index: int, record: bytes) -> int:
         if len(record) <= _ID_BYTES:

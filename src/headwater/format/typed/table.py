@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from headwater.event import EventBatch, Operation, TableSchema
 from headwater.format.columns import bad_record, check_ranges
+from headwater.format.headwater.avro_schema import with_messages
 from headwater.format.jsontext import dumps, loads_object
 from headwater.format.library import missing_extra
 from headwater.format.octets import join
@@ -23,6 +25,9 @@ try:
     import fastavro
 except ModuleNotFoundError as exc:
     raise missing_extra("avro", exc) from exc
+
+# Their images are no rows of a table, and stay JSON.
+_NO_ROW = pa.array([int(Operation.SCHEMA_CHANGE), int(Operation.MESSAGE)], pa.int8())
 
 # What fastavro raises for bytes that are no datum of the schema.
 _FAILURES = (
@@ -50,9 +55,10 @@ class TableForm:
         self.table = table
         self.schemas = typed_schemas(table)
         self._rows = RowForm(table)
-        event = fastavro.parse_schema(bare(self.schemas.event))
-        # Resolution costs time, so it is only asked for where the schemas differ.
-        same = writer is None or writer == self.schemas.event
+        every = with_messages(self.schemas.event)
+        event = fastavro.parse_schema(bare(every))
+        # Resolution costs time, so it is only asked for where datums differ.
+        same = writer is None or writer in (self.schemas.event, every)
         self._writer = event if same else fastavro.parse_schema(bare(writer))
         self._reader = None if same else event
 
@@ -60,15 +66,15 @@ class TableForm:
         self, batch: EventBatch, images: tuple[Rows, Rows], indexes: Sequence[int]
     ) -> list[bytes]:
         """One datum per event; `images` are the rows before and after, parsed."""
-        ddl = pc.equal(batch.column("op"), int(Operation.SCHEMA_CHANGE))
-        apart = ddl.to_pylist()
+        no_row = pc.is_in(batch.column("op"), _NO_ROW)
+        apart = no_row.to_pylist()
         before, after = (
             self._rows.write(
-                [None if no_row else row for row, no_row in zip(rows, apart, strict=True)], indexes
+                [None if other else row for row, other in zip(rows, apart, strict=True)], indexes
             )
             for rows in images
         )
-        texts = (pc.if_else(ddl, batch.column(side), None) for side in ("before", "after"))
+        texts = (pc.if_else(no_row, batch.column(side), None) for side in ("before", "after"))
         datums: list[bytes] = join(
             before.whole,
             after.whole,

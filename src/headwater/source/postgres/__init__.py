@@ -4,7 +4,7 @@
     names, lsn                   quoting identifiers; positions in the write-ahead log
     server/                      the server's side: connections, catalog, publication, slot
     decode/                      messages, COPY's rows and values to columns; pure
-    shapes, events               schemas of the history; columns of events
+    shapes, numbers, events      schemas of the history; which column is which; columns of events
     stream/                      the running stream: socket, transactions, batches
     tables/                      the rows that exist, in chunks of pages
     session, load, backfill      one opening; its first load; rows owed beside the stream

@@ -196,7 +196,7 @@ class Backfill:
         elif after is None:
             self._progress.done(unit, owed.first, count)
         failpoint("source.postgres.backfill_placed")
-        return chunk_batches(self._session.uid, unit, rows, at, after, max_events)
+        return chunk_batches(self._session, unit, rows, at, after, max_events)
 
     def _unit(self, oid: int) -> Unit | None:
         if oid not in self._units:

@@ -13,6 +13,8 @@ from headwater.errors import ConfigError
 from headwater.event import TableId
 from headwater.secret import Secret
 
+# What Headwater itself says in the server's log: contexts, DDL, heartbeats.
+OWN_PREFIX = "headwater."
 _NAME = re.compile(r"[a-z0-9_]{1,63}")
 
 
@@ -30,7 +32,8 @@ class PostgresSourceConfig:
 
     `dsn` is a libpq connection string or URI; whatever it leaves out comes from libpq's own
     environment variables and files. Table globs mean what `TableId.matches`
-    says. Column globs are `schema.table.column` or `table.column`.
+    says. Column globs are `schema.table.column` or `table.column`. `messages` are globs of the
+    prefixes of logical messages, which are compared with case; with them there is no `streaming`.
     """
 
     dsn: Secret
@@ -40,6 +43,7 @@ class PostgresSourceConfig:
     exclude: tuple[str, ...] = ()
     columns: tuple[str, ...] = ()
     exclude_columns: tuple[str, ...] = ()
+    messages: tuple[str, ...] = ()
     snapshot: bool = True
     on_gap: OnGap = OnGap.HALT
     create: bool = True
@@ -71,6 +75,12 @@ class PostgresSourceConfig:
         """Whether the column is to be captured."""
         kept = not self.columns or _any_column(self.columns, table, column)
         return kept and not _any_column(self.exclude_columns, table, column)
+
+    def wants_message(self, prefix: str) -> bool:
+        """Whether messages with this prefix become events. Our own never do."""
+        if prefix.startswith(OWN_PREFIX):
+            return False
+        return any(fnmatchcase(prefix, glob) for glob in self.messages)
 
 
 def _any_column(patterns: tuple[str, ...], table: TableId, column: str) -> bool:

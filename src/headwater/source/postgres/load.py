@@ -24,7 +24,7 @@ class InitialLoad:
     """Reads all captured tables. `place` is where what was handed on leaves the source."""
 
     def __init__(self, session: Session, begin: Place, snapshot_name: str) -> None:
-        self._uid = session.uid
+        self._session = session
         self._snapshot = ExportedSnapshot(session.config, snapshot_name)
         try:
             with translated(session.where):
@@ -56,7 +56,7 @@ class InitialLoad:
             return iter(())
         after = rows.chunk.after(owed.first, len(rows.images))
         unit = rows.chunk.unit
-        return chunk_batches(self._uid, unit, rows.images, self.place, after, max_events)
+        return chunk_batches(self._session, unit, rows.images, self.place, after, max_events)
 
     def close(self) -> None:
         """Give the snapshot up. Safe to call twice."""

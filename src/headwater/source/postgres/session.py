@@ -11,7 +11,7 @@ import psycopg
 
 from headwater.contract import OnGap, SourceBatch
 from headwater.errors import ConfigError, GapError
-from headwater.event import EventBatch
+from headwater.event import EventBatch, TableId
 from headwater.failpoint import failpoint
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.events import restart_events
@@ -155,7 +155,20 @@ class Session:
 
     def position_batch(self, at: Place) -> SourceBatch:
         """A batch that only moves the position."""
-        return SourceBatch(EventBatch.concat([]), at.encode())
+        return SourceBatch(EventBatch.concat([]), at.encode(), owed=self.owed_at(at))
+
+    def owed_at(self, at: Place) -> tuple[TableId, ...]:
+        """The tables of which rows are still to come; of a partitioned one, as long as any part is.
+
+        Rows that somebody asked for again are no load: the table has had them.
+        """
+        pending = () if at.snapshot is None else at.snapshot.pending
+        numbers = {each.oid for each in pending if each.command is None}
+        return tuple(
+            facts.table
+            for facts in self.roll.tables
+            if numbers.intersection(facts.leaves or (facts.oid,))
+        )
 
     def create_slot(self, decided: Place) -> tuple[Place, str | None]:
         """Make the slot anew; returns its first position and the snapshot exported with it."""
@@ -193,7 +206,8 @@ class Session:
         self._receiver = self._receiver_over(link)
         self._receiver.start(self.config.slot, begin.lsn, self._options(streaming=link.replication))
         failpoint("source.postgres.stream_started")
-        assembler = Assembler(self.uid, self._shapes, self._spool, begin.marks())
+        wanted = self.config.wants_message
+        assembler = Assembler(self.uid, self._shapes, self._spool, begin.marks(), wanted)
         return Stream(self._receiver, assembler, begin, self._server.wal_lsn)
 
     def _receiver_over(self, link: Link) -> Intake:
@@ -207,7 +221,9 @@ class Session:
         version = self._server.version_num
         options = {"publication_names": self.config.publication, "messages": "true"}
         protocol = "1"
-        if streaming and self.config.streaming:
+        # While a transaction runs, a message does not say in which part of it it stands: those that
+        # went back to a savepoint could not be told from the rest.
+        if streaming and self.config.streaming and not self.config.messages:
             protocol = next((newest for since, newest in _PROTOCOLS if version >= since), protocol)
             options["streaming"] = "on"
         return options | {"proto_version": protocol}

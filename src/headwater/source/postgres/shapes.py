@@ -12,6 +12,7 @@ from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.decode.logical import logical_type
 from headwater.source.postgres.decode.pgoutput import Relation, RelationColumn, Shape
 from headwater.source.postgres.decode.render import renderer
+from headwater.source.postgres.numbers import column_numbers
 from headwater.source.postgres.server.catalog import TableFacts
 from headwater.source.postgres.server.typecatalog import Types
 
@@ -73,8 +74,9 @@ class Shapes:
         if not key or not names.issuperset(key):
             key = _identity_key(relation)
         known = {} if facts is None else {column.name: column for column in facts.columns}
+        numbers = column_numbers(relation, facts)
         columns = []
-        for column in relation.columns:
+        for column, number in zip(relation.columns, numbers, strict=True):
             if column.name not in key and not self._config.wants_column(table, column.name):
                 continue
             fact = known.get(column.name)
@@ -86,6 +88,7 @@ class Shapes:
                     type=logical_type(kind, column.typmod),
                     nullable=fact.nullable if fact is not None and same else True,
                     declared=fact.declared if fact is not None and same else kind.name,
+                    number=number,
                 )
             )
         return TableSchema(

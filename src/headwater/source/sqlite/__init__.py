@@ -4,7 +4,7 @@
     introspect            the database as values
     layout                our tables inside the user's database
     triggers, guard       the SQL of capture: recording changes; rows that REPLACE removes
-    generation            what is installed, and how old change rows are read
+    generation, numbers   what is installed, and how old change rows are read; which column is which
     drift                 how a schema moved since
     install               install, upgrade, release, uninstall
     config, connect       what the source is told; connections and their errors

@@ -15,6 +15,7 @@ from headwater.source.sqlite.generation import Generation, Installed, read_insta
 from headwater.source.sqlite.identifiers import fold
 from headwater.source.sqlite.install import capturable
 from headwater.source.sqlite.introspect import Database, Table, introspect
+from headwater.source.sqlite.numbers import column_numbers
 from headwater.source.sqlite.types import table_schema
 
 
@@ -35,8 +36,11 @@ class Catalog:
                 "sqlite-not-installed", "capture is not installed", where=str(config.path)
             )
         database = introspect(connection)
+        numbers = column_numbers(installed.generations)
         schemas = {
-            generation.capture_no: table_schema(generation, database)
+            generation.capture_no: table_schema(
+                generation, numbers[generation.capture_no], database
+            )
             for generation in installed.generations
             if config.wants(generation.table)
         }

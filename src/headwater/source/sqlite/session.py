@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 from headwater.contract import OnGap, Phase, SnapshotProgress, SourceBatch
 from headwater.errors import GapError
-from headwater.event import EventBatch, Position
+from headwater.event import EventBatch, Position, TableSchema
 from headwater.failpoint import failpoint
 from headwater.source.sqlite import changes, notices
 from headwater.source.sqlite.catalog import Catalog
@@ -87,13 +87,26 @@ class Session:
             case OnGap.ACCEPT:
                 self._place = self._fresh(with_rows=False)
                 # The decision must last: without new changes no other batch would carry it.
-                self.queue.append(SourceBatch(EventBatch.concat([]), self._place.encode()))
+                self._hand_on(EventBatch.concat([]))
             case OnGap.RESNAPSHOT:
                 self._place = self._fresh(with_rows=True)
                 schemas = [self._catalog.schemas[g.capture_no] for g in self._catalog.active()]
                 restart = f"restart:{self._place.snapshot_id}"
                 events = notices.truncates(self._uid, schemas, restart, _now_ms())
-                self.queue.append(SourceBatch(events, self._place.encode(), tuple(schemas)))
+                self._hand_on(events, tuple(schemas))
+
+    def _hand_on(
+        self,
+        events: EventBatch,
+        schemas: tuple[TableSchema, ...] = (),
+        progress: SnapshotProgress | None = None,
+    ) -> None:
+        """A batch that leaves the source at its place."""
+        known = self._catalog.schemas
+        pending = (each.capture_no for each in self._place.pending)
+        owed = tuple(known[number].table for number in pending if number in known)
+        phase = Phase.STREAM if progress is None else Phase.SNAPSHOT
+        self.queue.append(SourceBatch(events, self._place.encode(), schemas, phase, progress, owed))
 
     def look(self, max_events: int) -> bool:
         """One look at the database: whatever it shows goes to the queue, in order.
@@ -141,7 +154,7 @@ class Session:
         self._group = None if closes else replace(group, events=group.events + len(rows))
         if closes:
             self._reader.forget_context()
-        self.queue.append(SourceBatch(events, self._place.encode(), used))
+        self._hand_on(events, used)
 
     def _read_chunk(self, limit: int) -> None:
         """The next rows of the first pending table, as they stand at this look."""
@@ -151,7 +164,7 @@ class Session:
         if generation is None or table is None or generation.retired_change_id is not None:
             # The table was renewed or dropped meanwhile; its new generation brings its own rows.
             self._place = self._place.with_first(None)
-            self.queue.append(SourceBatch(EventBatch.concat([]), self._place.encode()))
+            self._hand_on(EventBatch.concat([]))
             return
         if pending.after is None:
             pending = replace(pending, rows_total=count_rows(self._db, table))
@@ -169,14 +182,13 @@ class Session:
         done = pending.rows_done + len(rows.images)
         self._place = self._place.with_first(rows.next)
         progress = SnapshotProgress(
-            table=table.name,
+            table=str(schema.table),
             rows_done=done,
             rows_total=pending.rows_total,
             done=rows.next is None,
             rows_left=self._place.rows_left,
         )
-        batch = SourceBatch(events, self._place.encode(), (schema,), Phase.SNAPSHOT, progress)
-        self.queue.append(batch)
+        self._hand_on(events, (schema,), progress)
 
     def _schema_moved(self) -> bool:
         """Whether the schema has moved in a way that capture must follow."""
@@ -207,7 +219,7 @@ class Session:
         self._place = replace(self._place, generation=generation.capture_no)
         schema = self._catalog.schemas.get(generation.capture_no)
         if schema is None or generation.retired_change_id is not None:
-            self.queue.append(SourceBatch(EventBatch.concat([]), self._place.encode()))
+            self._hand_on(EventBatch.concat([]))
             return
         broken = generation.trust is Trust.BROKEN
         if broken and self._config.on_gap is OnGap.HALT:
@@ -224,7 +236,7 @@ class Session:
         if not broken or self._config.on_gap is OnGap.RESNAPSHOT:
             self._add_pending(generation)
         events = EventBatch.concat(told)
-        self.queue.append(SourceBatch(events, self._place.encode(), (schema,)))
+        self._hand_on(events, (schema,))
 
     def _add_pending(self, generation: Generation) -> None:
         fresh_id = self._place.snapshot_id if self._place.pending else f"{_now_ms():x}"

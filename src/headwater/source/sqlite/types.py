@@ -10,6 +10,7 @@ from __future__ import annotations
 from headwater.event import Column, ForeignKey, Kind, LogicalType, TableId, TableSchema
 from headwater.source.sqlite.generation import Generation
 from headwater.source.sqlite.introspect import Database, Table
+from headwater.source.sqlite.numbers import Numbers
 
 # The order is SQLite's own: the first word found in the declared type decides.
 _AFFINITIES = (
@@ -29,7 +30,7 @@ def logical_type(declared: str) -> LogicalType:
     return LogicalType(Kind.DYNAMIC)
 
 
-def table_schema(generation: Generation, database: Database) -> TableSchema:
+def table_schema(generation: Generation, numbers: Numbers, database: Database) -> TableSchema:
     """The schema under which a generation's changes are read."""
     table = database.table(generation.table)
     return TableSchema(
@@ -41,8 +42,9 @@ def table_schema(generation: Generation, database: Database) -> TableSchema:
                 nullable=not column.not_null and column.name not in generation.key,
                 declared=column.declared,
                 generated=column.generated,
+                number=number,
             )
-            for column in generation.columns
+            for column, number in zip(generation.columns, numbers, strict=True)
         ),
         primary_key=generation.key,
         foreign_keys=_foreign_keys(table, database),

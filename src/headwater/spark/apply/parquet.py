@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame
 from headwater.contract import SchemaHistory
 from headwater.errors import HeadwaterError
 from headwater.failpoint import failpoint
+from headwater.spark.apply.evolve import in_one_shape
 from headwater.spark.change.changes import AT, DELETED, MISSING, MOVED, PARTIAL, SEQ, row_changes
 from headwater.spark.change.contents import classified, contents
 from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
@@ -40,7 +41,8 @@ class AppendLog:
             batch = contents(frame, self.history)
             for changes in batch.tables:
                 folder = table_path(self.target, changes.schema.table)
-                rows = row_changes(frame, changes, changes.floor(0))
+                fitted = in_one_shape(changes)
+                rows = row_changes(frame, fitted, changes.floor(0))
                 rows = rows.drop(AT, MISSING, PARTIAL, MOVED)
                 named = rows.withColumnsRenamed({SEQ: SEQUENCE, DELETED: DELETED_FLAG})
                 try:

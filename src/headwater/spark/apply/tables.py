@@ -2,35 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import uuid4
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
-from headwater.contract import SchemaHistory
-from headwater.errors import ConfigError, HeadwaterError
+from headwater.contract import TableHistory
+from headwater.errors import HeadwaterError
+from headwater.event import TableId
 from headwater.failpoint import failpoint
+from headwater.spark.apply.evolve import Evolution
+from headwater.spark.apply.job import WAYS, Job, Lake, run
+from headwater.spark.apply.loads import Loads
+from headwater.spark.apply.parking import Parking
+from headwater.spark.apply.report import Reports, TableReport
 from headwater.spark.apply.sessions import Sessions, shared
-from headwater.spark.change.contents import classified, contents
-from headwater.spark.change.task import Task
-from headwater.spark.mode.append_log import append_log
-from headwater.spark.mode.mirror import mirror
-from headwater.spark.mode.scd2 import scd2
-from headwater.spark.mode.soft_delete import soft_delete
+from headwater.spark.change.contents import Contents, classified, contents, used
+from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
-from headwater.spark.table.target import Standing, Target, Targets
+from headwater.spark.table.target import Targets
 
-# MERGEs of different tables wait for storage more than for cores.
-_TABLES_AT_ONCE = 4
-_WAYS: dict[Mode, Callable[[Target, Task, Standing], None]] = {
-    "mirror": mirror,
-    "soft_delete": soft_delete,
-    "scd2": scd2,
-    "append_log": append_log,
-}
+# From the stream's frame to the events of the log in (after, until].
+Reread = Callable[[DataFrame, int, int], DataFrame]
 
 
 class Apply(Protocol):
@@ -41,65 +40,144 @@ class Apply(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Tables:
     """Keeps tables of one lake, one per source table and mode.
 
     Delivery: exactly once per table and batch. A crash between the tables of a batch is safe: each
-    table knows its own position and takes only what it lacks.
+    table knows its own position and takes only what it lacks. MERGEs of different tables wait for
+    storage more than for cores, so some run at once.
     """
 
     targets: Targets
-    history: SchemaHistory
+    history: TableHistory
     modes: Modes = field(default_factory=Modes)
+    evolution: Evolution = field(default_factory=Evolution)
+    at_once: int = 4
+    parking: Parking = field(default_factory=Parking)
+    reread: Reread | None = None
+    reports: Reports = field(default_factory=Reports)
+    keeper: Keeper | None = None
     _sessions: Sessions = field(default_factory=Sessions)
+    _lake: Lake = field(init=False)
+
+    def __post_init__(self) -> None:
+        """What an earlier process has begun to load is found with the first batch."""
+        loads = Loads(self.targets, self.history, self.evolution, WAYS)
+        self._lake = Lake(self.targets, self.evolution, loads)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Apply one micro-batch to every table in it."""
         del batch_id
         failpoint("spark.batch.begin")
-        frame.persist()
-        try:
-            self._apply_all(frame)
-        finally:
-            frame.unpersist()
+        with self._held(frame) as (batch, name), ExitStack() as reread:
+            jobs = [job for job in self._jobs(batch, name) if job.name not in self.parking]
+            # A batch may be empty: the end of a load has no event of its own.
+            due = self.parking.due() if batch.until else {}
+            late = [
+                job
+                for table, after in due.items()
+                for job in self._late(reread, frame, table, (after, batch.until))
+            ]
+            done = self._run(frame, [*jobs, *late])
+            self._settle(done, batch.after)
+            self._finish_loads(frame, batch)
+        self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
 
-    def _apply_all(self, frame: DataFrame) -> None:
-        batch = contents(frame, self.history)
-        with (
-            shared(frame, f"headwater_{uuid4().hex}") as name,
-            ThreadPoolExecutor(_TABLES_AT_ONCE) as pool,
-        ):
-            jobs = [
-                pool.submit(self._apply, frame, name, Task(frame, changes, batch.until), mode)
-                for changes in batch.tables
-                for mode in self.modes.of(changes.schema.table)
-            ]
-        for job in jobs:
-            job.result()
+    def _keep(self, frame: DataFrame, written: Iterable[Job]) -> None:
+        if self.keeper is not None:
+            with self._sessions.one(frame.sparkSession) as session:
+                tables = [(job.changes.schema.table, job.mode) for job in written]
+                self.keeper.after_batch(session, tables)
 
-    def _apply(self, frame: DataFrame, name: str, task: Task, mode: Mode) -> None:
+    @contextmanager
+    def _held(self, frame: DataFrame) -> Iterator[tuple[Contents, str]]:
+        """The events of a frame, read once, under a name for every session."""
+        held = used(frame).persist()
+        try:
+            with shared(held, f"headwater_{uuid4().hex}") as name:
+                yield contents(held, self.history), name
+        finally:
+            held.unpersist()
+
+    def _jobs(self, batch: Contents, view: str) -> list[Job]:
+        return [
+            Job(changes, mode, view, batch.until)
+            for changes in batch.tables
+            for mode in self.modes.of(changes.schema.table)
+        ]
+
+    def _late(
+        self, stack: ExitStack, frame: DataFrame, name: str, between: tuple[int, int]
+    ) -> list[Job]:
+        """The job that brings a parked table to the end of the batch, from the log."""
+        found = self._named(name)
+        if self.reread is None or found is None:
+            return []
+        table, mode = found
+        events = self.reread(frame, *between)
+        ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
+        batch, view = stack.enter_context(self._held(events.where(ours)))
+        if not batch.tables:  # what it failed at is not for it: nothing is left to take
+            self.parking.released(name)
+            self.reports.released(name)
+        return [Job(changes, mode, view, between[1]) for changes in batch.tables]
+
+    def _named(self, name: str) -> tuple[TableId, Mode] | None:
+        tables = dict.fromkeys(schema.table for _, schema in self.history.schemas())
+        known = {
+            f"{table}@{mode}": (table, mode) for table in tables for mode in self.modes.of(table)
+        }
+        return known.get(name)
+
+    def _run(self, frame: DataFrame, jobs: Iterable[Job]) -> list[tuple[Job, Future[float]]]:
+        with ThreadPoolExecutor(self.at_once) as pool:
+            return [(job, pool.submit(self._timed, frame, job)) for job in jobs]
+
+    def _timed(self, frame: DataFrame, job: Job) -> float:
+        begin = time.perf_counter()
         with self._sessions.one(frame.sparkSession) as session:
-            target = self.targets.open(session, task.changes.schema.table, mode)
-            _apply(target, Task(session.table(name), task.changes, task.until), mode)
+            run(job, session, self._lake)
+        return time.perf_counter() - begin
 
+    def _finish_loads(self, frame: DataFrame, batch: Contents) -> None:
+        """A table that the batch does not mention may have had the last of its rows before."""
+        loads = self._lake.loads
+        for table, mode in loads.over(frame.sparkSession, batch.until):
+            name = f"{table}@{mode}"
+            if name in self.parking:
+                continue
+            try:
+                with self._sessions.one(frame.sparkSession) as session:
+                    target = self.targets.open(session, table, mode)
+                    loads.finish(target, table, mode, batch.until)
+            except Exception as exc:
+                error = exc if isinstance(exc, HeadwaterError) else classified(exc, str(table))
+                if not self.parking.may_park(error, others_went_on=True):
+                    raise error from exc
+                self.parking.failed(name, batch.after, error)
+                self.reports.parked(name, batch.after, error)
 
-def _apply(table: Target, task: Task, mode: Mode) -> None:
-    changes = task.changes
-    if not changes.schema.primary_key and mode != "append_log":
-        raise ConfigError(
-            "spark-no-key",
-            f"table {changes.table} has no primary key, so its rows cannot be told apart",
-            where=table.place,
-        )
-    standing = table.standing()
-    if standing.applied >= task.until:
-        return
-    try:
-        _WAYS[mode](table, task, standing)
-        table.note_position(task.until)
-    except HeadwaterError:
-        raise
-    except Exception as exc:
-        raise classified(exc, changes.table) from exc
+    def _settle(self, done: list[tuple[Job, Future[float]]], after: int) -> None:
+        """Park what failed by itself; anything else fails the batch, which comes again."""
+        errors = {job.name: work.exception() for job, work in done}
+        went_on = None in errors.values()
+        for error in errors.values():
+            if error is not None and not (
+                isinstance(error, Exception)
+                and self.parking.may_park(error, others_went_on=went_on)
+            ):
+                raise error
+        for job, work in done:
+            error = errors[job.name]
+            if isinstance(error, Exception):
+                self.parking.failed(job.name, after, error)
+            elif job.name in self.parking:
+                self.parking.released(job.name)
+                self.reports.released(job.name)
+            if error is None:
+                report = TableReport(job.name, job.until, job.changes.events, work.result())
+                self.reports.applied(report)
+        for name, stay in self.parking:
+            self.reports.parked(name, stay.after, stay.error)

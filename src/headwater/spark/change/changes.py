@@ -13,8 +13,9 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from headwater.event import Operation, TableSchema
-from headwater.spark.change.columns import image_ddl, typed
+from headwater.event import Column, Operation, TableSchema
+from headwater.spark.change.columns import typed
+from headwater.spark.change.reading import Readings, in_table_names, with_image
 from headwater.spark.sql import quoted
 
 SEQ = "__sequence"
@@ -25,34 +26,58 @@ MOVED = "__moved"
 AT = "__at"
 ROW = "__row"
 
-_FAIL = {"mode": "FAILFAST"}
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A shape of the table in the batch, and the last event that has it."""
+
+    schema: TableSchema
+    last: int
 
 
 @dataclass(frozen=True, slots=True)
 class TableChanges:
     """What a micro-batch holds for one table.
 
-    `lacking` names, per schema id, the columns of the newest shape that the older one has not;
+    `schema` is what its rows are read as; `readings` has, by schema id, the shape's own form of
+    each column that it tells of. `shapes` are in the order of their coming, the newest last.
     `truncated_at` is the last truncate, before which nothing counts; `carrying` counts the changes
-    of a key that did not bring every column along.
+    of a key that did not bring every column along. Rows of a snapshot and other events are counted
+    apart.
     """
 
     table: str
     schema: TableSchema
-    lacking: Mapping[int, tuple[str, ...]]
+    readings: Readings
     partial: bool
     truncated_at: int | None
     carrying: int = 0
+    shapes: tuple[Shape, ...] = ()
+    reads_told: int = 0
+    others_told: int = 0
+
+    @property
+    def events(self) -> int:
+        """How many events about rows there are."""
+        return self.reads_told + self.others_told
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The column names of the newest shape."""
+        """The names of the columns."""
         return tuple(column.name for column in self.schema.columns)
 
     @property
     def others(self) -> tuple[str, ...]:
         """Those that are not of the key."""
         return tuple(name for name in self.columns if name not in self.schema.primary_key)
+
+    @property
+    def lacking(self) -> dict[int, tuple[str, ...]]:
+        """By schema id: the columns that the shape has not."""
+        return {
+            schema_id: tuple(name for name in self.columns if name not in reading)
+            for schema_id, reading in self.readings.items()
+        }
 
     @property
     def merges(self) -> bool:
@@ -68,25 +93,35 @@ class TableChanges:
         return (self.truncated_at or 0) > after
 
 
-def events_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
-    """The table's events after a position that are about rows, with the row of each parsed."""
+def told_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events after a position that are about rows."""
     table = changes.schema.table
     ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
+    return frame.where(ours & (f.col("sequence_number") > after) & ~_is(Operation.SCHEMA_CHANGE))
+
+
+def events_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events after a position that are about rows, with the row of each parsed."""
     image = f.when(_is(Operation.DELETE), f.col("before")).otherwise(f.col("after"))
-    return (
-        frame.where(ours & (f.col("sequence_number") > after))
-        .where(~_is(Operation.SCHEMA_CHANGE))
-        .withColumn(ROW, f.from_json(image, image_ddl(changes.schema.columns), _FAIL))
-    )
+    rows = told_of(frame, changes, after).withColumn("__image", image)
+    return with_image(rows, ROW, "__image", changes.schema.columns, changes.readings)
+
+
+def reads_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """Those of the table's events that are rows of a snapshot, with the row of each parsed."""
+    reads = told_of(frame, changes, after).where(_is(Operation.READ))
+    return with_image(reads, ROW, "after", changes.schema.columns, changes.readings)
+
+
+def others_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
+    """The table's events about rows that are no rows of a snapshot, as they are."""
+    return told_of(frame, changes, after).where(~_is(Operation.READ))
 
 
 def row_changes(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
     """Every change of a row with typed columns, a changed key as a delete and an upsert."""
-    parsed = (
-        events_of(frame, changes, after)
-        .where(~_is(Operation.TRUNCATE))
-        .withColumn("__old", f.from_json("before", _key_ddl(changes), _FAIL))
-    )
+    rows = events_of(frame, changes, after).where(~_is(Operation.TRUNCATE))
+    parsed = with_image(rows, "__old", "before", _keys(changes), changes.readings)
     moved = _is(Operation.UPDATE) & f.col("before").isNotNull()
     split = parsed.withColumn(MOVED, moved & ~_same_key(changes)).withColumn(
         "__leaves",
@@ -141,12 +176,14 @@ def says(name: str) -> SparkColumn:
 
 def missing(changes: TableChanges, unsent_in: str = "unavailable_columns") -> SparkColumn:
     """Names of the columns that an event says nothing about."""
-    unsent = f.coalesce(f.col(unsent_in), f.array().cast("array<string>"))
+    said = f.coalesce(f.col(unsent_in), f.array().cast("array<string>"))
+    unsent = said
     for schema_id, names in changes.lacking.items():
-        if names:
-            lacking = f.array(*map(f.lit, names))
-            older = f.col("schema_id") == schema_id
-            unsent = f.when(older, f.array_union(unsent, lacking)).otherwise(unsent)
+        theirs = in_table_names(said, changes.readings[schema_id])
+        if names or theirs is not said:
+            lacking = f.array(*map(f.lit, names)).cast("array<string>")
+            is_it = f.col("schema_id") == schema_id
+            unsent = f.when(is_it, f.array_union(theirs, lacking)).otherwise(unsent)
     return unsent
 
 
@@ -158,9 +195,9 @@ def _key(changes: TableChanges) -> tuple[str, ...]:
     return changes.schema.primary_key
 
 
-def _key_ddl(changes: TableChanges) -> str:
+def _keys(changes: TableChanges) -> list[Column]:
     keys = set(_key(changes))
-    return image_ddl([column for column in changes.schema.columns if column.name in keys])
+    return [column for column in changes.schema.columns if column.name in keys]
 
 
 def _same_key(changes: TableChanges) -> SparkColumn:

@@ -9,41 +9,20 @@ from pyspark.sql import functions as f
 
 from headwater.event import Column, Kind, LogicalType
 from headwater.event.value import TEXT_TAG
+from headwater.spark.change.kinds import JsonAs, stored_type
 from headwater.spark.sql import quoted
 
-_SCALARS = {
-    Kind.BOOLEAN: "boolean",
-    Kind.INT16: "smallint",
-    Kind.INT32: "int",
-    Kind.INT64: "bigint",
-    Kind.FLOAT32: "float",
-    Kind.FLOAT64: "double",
-    Kind.BINARY: "binary",
-    Kind.DATE: "date",
-    Kind.TIMESTAMP: "timestamp_ntz",
-    Kind.TIMESTAMPTZ: "timestamp",
-}
-_MAX_PRECISION = 38
 
-
-def stored_type(logical: LogicalType) -> str:
-    """The type of a table's column. What Spark has no exact type for is kept as text."""
-    if logical.kind is Kind.DECIMAL:
-        precision = logical.precision
-        fits = precision is not None and precision <= _MAX_PRECISION
-        return f"decimal({precision},{logical.scale or 0})" if fits else "string"
-    if logical.kind is Kind.ARRAY and logical.element is not None:
-        return f"array<{stored_type(logical.element)}>"
-    return _SCALARS.get(logical.kind, "string")
-
-
-def image_ddl(columns: Sequence[Column]) -> str:
+def image_ddl(columns: Sequence[Column], json_as: JsonAs = "string") -> str:
     """The structure that from_json reads an image as; binary is text until `typed` decodes it."""
-    return ", ".join(f"{quoted(column.name)} {_parsed_type(column.type)}" for column in columns)
+    return ", ".join(
+        f"{quoted(column.name)} {parsed_type(column.type, json_as)}" for column in columns
+    )
 
 
-def _parsed_type(logical: LogicalType) -> str:
-    return "string" if logical.kind is Kind.BINARY else stored_type(logical)
+def parsed_type(logical: LogicalType, json_as: JsonAs = "string") -> str:
+    """The type that an image's value is read as."""
+    return "string" if logical.kind is Kind.BINARY else stored_type(logical, json_as)
 
 
 def typed(column: Column, image: str) -> SparkColumn:

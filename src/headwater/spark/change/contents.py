@@ -11,14 +11,28 @@ from pyspark.sql import functions as f
 from headwater.contract import SchemaHistory
 from headwater.errors import DataError
 from headwater.event import Operation, TableId
-from headwater.spark.change.changes import TableChanges
+from headwater.spark.change.changes import Shape, TableChanges
+
+_NO_ROWS = (Operation.SCHEMA_CHANGE.label, Operation.MESSAGE.label)
+
+# What tables are made of. The rest of an event is not kept while a batch is worked on.
+_USED = (
+    *("sequence_number", "op", "schema", "table", "before", "after", "schema_id"),
+    *("before_is_key_only", "unavailable_columns", "before_unavailable_columns"),
+)
+
+
+def used(frame: DataFrame) -> DataFrame:
+    """The columns of events that tables are made of."""
+    return frame.select(*_USED, f.struct("source.timestamp").alias("source"))
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a micro-batch holds: changes per table, up to its last sequence number."""
+    """What a micro-batch holds: changes per table, after one sequence number up to another."""
 
     tables: tuple[TableChanges, ...]
+    after: int
     until: int
 
 
@@ -26,46 +40,58 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
     """Look through the batch once; only the counting runs on Spark."""
     truncate = f.col("op") == Operation.TRUNCATE.label
     unsent = f.size(f.coalesce("unavailable_columns", f.array()))
+    reads = f.col("op") == Operation.READ.label
     moves = (f.col("op") == Operation.UPDATE.label) & f.col("before").isNotNull()
     rows = (
         frame.groupBy(
             "schema",
             "table",
             "schema_id",
-            (f.col("op") == Operation.SCHEMA_CHANGE.label).alias("about_schema"),
+            f.col("op").isin(*_NO_ROWS).alias("no_rows"),
         )
         .agg(
+            f.min("sequence_number").alias("first"),
             f.max("sequence_number").alias("last"),
+            f.count("*").alias("events"),
             f.max(f.when(truncate, f.col("sequence_number"))).alias("truncated_at"),
             f.max(unsent).alias("unsent"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
+            f.count_if(reads).alias("reads"),
         )
         .collect()
     )
     tables: dict[TableId, list[Row]] = {}
     for row in rows:
-        if not row["about_schema"]:
+        if not row["no_rows"]:
             tables.setdefault(TableId(row["schema"], row["table"]), []).append(row)
     return Contents(
         tables=tuple(_changes(table, found, history) for table, found in tables.items()),
+        after=min((int(row["first"]) for row in rows), default=1) - 1,
         until=max((int(row["last"]) for row in rows), default=0),
     )
 
 
 def _changes(table: TableId, versions: list[Row], history: SchemaHistory) -> TableChanges:
-    newest = history.schema(max(versions, key=lambda row: row["last"])["schema_id"])
-    names = [column.name for column in newest.columns]
-    lacking = {}
-    for row in versions:
-        older = {column.name for column in history.schema(row["schema_id"]).columns}
-        lacking[int(row["schema_id"])] = tuple(name for name in names if name not in older)
+    newest = max(versions, key=lambda row: row["last"])
+    ordered = [*sorted(versions, key=lambda row: row["first"]), newest]
+    shapes = tuple(Shape(history.schema(row["schema_id"]), int(row["last"])) for row in ordered)
+    schema = shapes[-1].schema
+    names = {column.name for column in schema.columns}
     return TableChanges(
         table=table.name,
-        schema=newest,
-        lacking=lacking,
+        schema=schema,
+        readings={
+            int(row["schema_id"]): {
+                column.name: column for column in shape.schema.columns if column.name in names
+            }
+            for row, shape in zip(ordered, shapes, strict=True)
+        },
         partial=any(row["unsent"] for row in versions),
         truncated_at=max(_present(row["truncated_at"] for row in versions), default=None),
         carrying=sum(row["carrying"] for row in versions),
+        shapes=shapes,
+        reads_told=sum(row["reads"] for row in versions),
+        others_told=sum(row["events"] - row["reads"] for row in versions),
     )
 
 

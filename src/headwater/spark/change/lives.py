@@ -21,12 +21,11 @@ from headwater.spark.change.changes import (
     flag,
     key_columns,
     names_where,
-    row_changes,
     says,
     truncates,
 )
 from headwater.spark.change.moves import completed
-from headwater.spark.change.task import Task
+from headwater.spark.change.task import Task, task_rows
 from headwater.spark.sql import quoted
 
 HELD = "__held"
@@ -43,7 +42,7 @@ def whole_changes(task: Task, after: int, held: DataFrame | None) -> DataFrame:
     concern come back among them, marked HELD.
     """
     changes = task.changes
-    rows = row_changes(task.frame, changes, after)
+    rows = task_rows(task, after)
     emptied = changes.emptied(after)
     if emptied:
         ends = _ends(rows, held, truncates(task.frame, changes, after), changes)

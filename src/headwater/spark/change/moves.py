@@ -26,7 +26,7 @@ from headwater.spark.change.changes import (
     names_where,
     says,
 )
-from headwater.spark.change.columns import stored_type
+from headwater.spark.change.kinds import stored_type
 from headwater.spark.sql import quoted
 
 _ARRIVES = "__arrives"

@@ -5,14 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
-from headwater.spark.change.changes import TableChanges
+from headwater.spark.change.changes import SEQ, TableChanges, row_changes
 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """A micro-batch, what it holds for one table, and its last sequence number."""
+    """A micro-batch, what it holds for one table, and its last sequence number.
+
+    `reads` are rows that came before in a load, as changes: between those of the batch by sequence.
+    """
 
     frame: DataFrame
     changes: TableChanges
     until: int
+    reads: DataFrame | None = None
+
+
+def task_rows(task: Task, after: int) -> DataFrame:
+    """Every change of a row after a position."""
+    rows = row_changes(task.frame, task.changes, after)
+    if task.reads is None:
+        return rows
+    return rows.unionByName(task.reads.where(f.col(SEQ) > after))

@@ -1,1 +1,6 @@
-"""What can be done with frames of events and records, function by function."""
+"""What can be done with frames of events, one by one; `headwater.pipelines` is their door.
+
+arrow.py is how rows go through Arrow batches; formats.py, transform.py, columns.py and
+transactions.py use it for records, events, columns and whole transactions. dedup.py, order.py,
+tables.py, typed.py and latest.py are Spark's own expressions.
+"""

@@ -21,7 +21,7 @@ from headwater.spark.table.upsert import Upsert
 def append_log(table: Target, task: Task, standing: Standing) -> None:
     """Append what the table has not yet, to the end of the batch."""
     changes = task.changes
-    table.prepare(changes.schema, APPEND_LOG)
+    is_new = table.prepare(changes.schema, APPEND_LOG)
     rows = events_of(task.frame, changes, standing.applied).select(
         *(typed(column, ROW).alias(column.name) for column in changes.schema.columns),
         f.col("sequence_number").alias(SEQUENCE),
@@ -30,6 +30,9 @@ def append_log(table: Target, task: Task, standing: Standing) -> None:
         _unavailable(changes).alias(UNAVAILABLE),
         f.col("before").alias(BEFORE),
     )
+    if is_new:
+        table.fill(rows, task.until)
+        return
     upsert = Upsert(
         columns=(*changes.columns, *APPEND_LOG),
         same=(SEQUENCE,),

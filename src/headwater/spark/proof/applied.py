@@ -15,7 +15,7 @@ from headwater.spark.proof.rows import stored_rows
 from headwater.spark.table.layout import CURRENT, DELETED_FLAG
 from headwater.spark.table.parquet import Appended
 from headwater.spark.table.path import table_path
-from headwater.spark.table.target import Targets
+from headwater.spark.table.target import Loadable, Targets
 
 Session = SparkSession
 _ATTEMPTS = 20
@@ -43,7 +43,10 @@ class AppliedTables:
         return self._mode(table) is not None
 
     def read(self, schema: TableSchema) -> tuple[int, Iterator[dict[str, Any]]] | None:
-        """The last applied sequence number and the rows at it; None if there is no table yet."""
+        """The last applied sequence number and the rows at it; None if there is no table yet.
+
+        A table that is being loaded cannot be read: raises `spark-table-loading`.
+        """
         mode = self._mode(schema.table)
         if mode is None:
             return None
@@ -64,7 +67,13 @@ class AppliedTables:
         target = targets.open(self._session, table, mode)
         standing = target.standing()
         rows = target.rows(standing)
-        return None if rows is None else (standing.applied, rows.where(_STANDING[mode]))
+        if rows is not None:
+            return standing.applied, rows.where(_STANDING[mode])
+        if isinstance(target, Loadable) and target.generation().taken() is not None:
+            raise TransientError(
+                "spark-table-loading", f"table {table} is still being loaded", where=target.place
+            )
+        return None
 
     def _appended(self, schema: TableSchema) -> tuple[int, DataFrame] | None:
         """A frame fixes its files when it is made.

@@ -17,6 +17,7 @@ if TYPE_CHECKING or SPARK_LIMITS:
     from pyspark.sql.streaming.datasource import (
         ReadAllAvailable,
         ReadLimit,
+        ReadMaxBytes,
         ReadMaxRows,
         SupportsTriggerAvailableNow,
     )
@@ -34,6 +35,12 @@ else:
         def __init__(self, max_rows: int) -> None:
             self.max_rows = max_rows
 
+    class ReadMaxBytes(ReadLimit):
+        """So many bytes."""
+
+        def __init__(self, max_bytes: int) -> None:
+            self.max_bytes = max_bytes
+
     class SupportsTriggerAvailableNow:
         """Spark 4.1 fixes the end of such a run by itself."""
 
@@ -48,6 +55,7 @@ __all__ = [
     "SPARK_LIMITS",
     "ReadAllAvailable",
     "ReadLimit",
+    "ReadMaxBytes",
     "ReadMaxRows",
     "SupportsTriggerAvailableNow",
     "offset_of",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from pyspark.sql.datasource import InputPartition
 
 from headwater.contract import Cursor, LogReader, SegmentInfo
-from headwater.event import TableId
+from headwater.event import EventBatch, TableId
+from headwater.spark.source.filters import Pushed
 from headwater.spark.source.frame import to_spark
 from headwater.spark.source.options import Options
 
@@ -20,21 +21,52 @@ from headwater.spark.source.options import Options
 class LogOpener(Protocol):
     """How a worker reaches the log; picklable, so that executors can open it for themselves."""
 
+    def path(self, options: Options) -> str:
+        """Where the log of a read lies."""
+        ...
+
+    def feed(self, options: Options) -> Feed | None:
+        """What fills the log of a read, if the read itself has to see to that."""
+        ...
+
     def reader(self, path: str) -> LogReader:
         """A reader of the log at `path`."""
         ...
 
-    def cursor(self, path: str, name: str) -> Cursor:
-        """A consumer's cursor in the log at `path`."""
+    def acked(self, path: str, name: str) -> int | None:
+        """The last sequence number that a consumer has acknowledged; None if there is no such."""
+        ...
+
+    def cursor(self, path: str, name: str, start: int = 0) -> Cursor:
+        """A consumer's cursor in the log at `path`; made at `start` if it is new."""
+        ...
+
+
+class Feed(Protocol):
+    """A capture that runs as long as whoever reads."""
+
+    def run(self) -> None:
+        """See that it runs; raises what ended it."""
+        ...
+
+    def catch_up(self, *, handover: bool) -> None:
+        """Return when what the database had at the time of the call is in the log.
+
+        Where another process captures into it, that one is trusted to; `handover` gives it a while
+        to end first.
+        """
+        ...
+
+    def end(self) -> None:
+        """Finish the transaction in hand and let go of the log. Safe to call twice."""
         ...
 
 
 @dataclass
 class Range(InputPartition):
-    """One task's share: events in (after, until]."""
+    """One task's share: the events of each (after, until]."""
 
-    after: int
-    until: int
+    spans: list[tuple[int, int]]
 
 
 class RangeReader:
@@ -43,44 +75,73 @@ class RangeReader:
     def __init__(self, opener: LogOpener, options: Options) -> None:
         self._opener = opener
         self._options = options
+        self._path = opener.path(options)
+        self._pushed = Pushed()
 
     def _plan(self, after: int, until: int) -> list[Range]:
+        after, until = self._pushed.bounds(after, until)
         if until <= after:
             return []
-        with closing(self._opener.reader(self._options.path)) as reader:
+        with closing(self._opener.reader(self._path)) as reader:
             runs = reader.segments(after, until)
-        return _share(runs, after, until, self._options.partitions)
+        spans = list(_spans(runs, self._pushed, after, until))
+        return _share(spans, self._options.partitions)
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         if not isinstance(partition, Range):  # Spark's stand-in for "nothing to read"
             return
-        with closing(self._opener.reader(self._options.path)) as reader:
-            for batch in reader.read(partition.after, partition.until):
-                rows = to_spark(batch)
-                yield rows if not self._options.tables else self._chosen(rows)
+        with closing(self._opener.reader(self._path)) as reader:
+            for after, until in partition.spans:
+                for batch in reader.read(after, until):
+                    yield to_spark(self._pushed.rows(self._chosen(batch)))
 
-    def _chosen(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+    def _chosen(self, batch: EventBatch) -> EventBatch:
         """Globs are tried once per table in the batch, not once per row."""
-        schema, table = rows.column("schema"), rows.column("table")
+        if not self._options.tables:
+            return batch
+        schema, table = batch.column("table_schema"), batch.column("table_name")
         full = pc.binary_join_element_wise(pc.fill_null(schema, ""), table, ".")
         wanted = [name for name in full.unique().to_pylist() if self._wants(name)]
-        return rows.filter(pc.is_in(full, pa.array(wanted, pa.string())))
+        return batch.filter(pc.is_in(full, pa.array(wanted, pa.string())))
 
     def _wants(self, full: str) -> bool:
         schema, _, name = full.partition(".")
         return TableId(schema or None, name).matches(self._options.tables)
 
 
-def _share(runs: tuple[SegmentInfo, ...], after: int, until: int, parts: int) -> list[Range]:
-    """Cut at stored batches, so that no two tasks decode the same one."""
-    total = sum(run.bytes for run in runs)
-    ranges: list[Range] = []
-    start, size = after, 0
+def _spans(
+    runs: Iterable[SegmentInfo], pushed: Pushed, after: int, until: int
+) -> Iterator[tuple[int, int, int]]:
+    """What to read, cut at stored runs, each with its bytes.
+
+    Only a run that is there and cannot hold a wanted event is left out. Numbers of which there is
+    no run are read, so that the log says whether they may be missing (INV-9).
+    """
+    reached = after
     for run in runs:
-        size += run.bytes
-        if size * parts >= total * (len(ranges) + 1) and min(run.last_sequence, until) > start:
-            ranges.append(Range(start, min(run.last_sequence, until)))
-            start = ranges[-1].until
-    if start < until:
-        ranges.append(Range(start, until))
-    return ranges
+        before, last = run.first_sequence - 1, min(run.last_sequence, until)
+        if pushed.may_hold(run):
+            yield reached, last, run.bytes
+        elif before > reached:
+            yield reached, before, 0
+        reached = last
+    if reached < until:
+        yield reached, until, 0
+
+
+def _share(spans: list[tuple[int, int, int]], parts: int) -> list[Range]:
+    """Shares of about the same bytes; no two tasks decode the same stored batch."""
+    total = sum(size for _, _, size in spans)
+    ranges: list[Range] = []
+    share: list[tuple[int, int]] = []
+    done = 0
+    for after, until, size in spans:
+        if share and share[-1][1] == after:
+            share[-1] = (share[-1][0], until)
+        else:
+            share.append((after, until))
+        done += size
+        if done * parts >= total * (len(ranges) + 1) and len(ranges) < parts - 1:
+            ranges.append(Range(share))
+            share = []
+    return [*ranges, Range(share)] if share else ranges

@@ -1,33 +1,32 @@
-"""One Delta table: made, widened and merged into by statements that we issue ourselves.
+"""One Delta table: made, altered and merged into by statements that we issue ourselves.
 
 Delta records our position inside the commit that moved the rows: `txnVersion` is the last sequence
 number of the batch, so the same batch again is a no-op and a half-done batch is finished, never
-repeated. The table property says the same for people; it is written right after.
+repeated. The commit's metadata says the same for people who read the table's history.
 """
 
 from __future__ import annotations
 
-import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.errors import ConfigError
 from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
-from headwater.spark.change.columns import stored_type
+from headwater.spark.change.kinds import stored_type
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
+from headwater.spark.table.alteration import Alteration
+from headwater.spark.table.delta_columns import shape_of, statements, table_properties
+from headwater.spark.table.delta_upkeep import DeltaUpkeep
+from headwater.spark.table.deltalog import carried, carrying, newest
+from headwater.spark.table.generation import DeltaGeneration, begun_below
 from headwater.spark.table.layout import Layout
-from headwater.spark.table.path import table_path
+from headwater.spark.table.path import table_of, table_path
+from headwater.spark.table.shape import COLUMNS, TableShape, memory_of
 from headwater.spark.table.target import Standing, Statement
-
-_APP_ID = "spark.databricks.delta.write.txnAppId"
-_VERSION = "spark.databricks.delta.write.txnVersion"
-_METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-PROPERTY = "headwater.sequence"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,14 +43,25 @@ class DeltaTargets:
             session, table_path(self.location, table, mode), f"headwater:{self.log_id}"
         )
 
+    def upkeep(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaUpkeep:
+        """The same table from the side of its files."""
+        return DeltaUpkeep(session, table_path(self.location, table, mode))
+
+    def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
+        """Those with a generation that was begun and not cleared."""
+        return tuple(map(table_of, begun_below(session, self.location)))
+
 
 class DeltaTarget:
-    """Implements Target for a table at a path."""
+    """Implements Target and Loadable for a table at a path."""
 
-    def __init__(self, session: SparkSession, path: str, app_id: str) -> None:
+    def __init__(
+        self, session: SparkSession, path: str, app_id: str, *, vectors: bool = True
+    ) -> None:
         self._session = session
         self._path = path
         self._app_id = app_id
+        self._vectors = vectors
         self._name = f"delta.{quoted(path)}"
 
     @property
@@ -60,65 +70,58 @@ class DeltaTarget:
         return self._path
 
     def prepare(self, schema: TableSchema, layout: Layout) -> bool:
-        """Make the table, or add the columns that it lacks; never by merging schemas.
-
-        True if the table is new and therefore empty.
-        """
+        """Make the table if there is none; True if it is new and therefore empty."""
+        if self._exists():
+            return False
         wanted = {column.name: stored_type(column.type) for column in schema.columns}
-        if not self._exists():
-            failpoint("spark.table.before_create")
-            self._create({**wanted, **layout}, schema)
-            failpoint("spark.table.after_create")
-            return True
-        present = {
-            field.name: field.dataType.simpleString()
-            for field in self._session.table(self._name).schema.fields
-        }
-        for name, kind in wanted.items():
-            if name in present and present[name] != kind:
-                raise ConfigError(
-                    "spark-type-changed",
-                    f"column {name} is {present[name]} in the table and {kind} at the source",
-                    where=self._path,
-                    hint=f"ALTER TABLE {self._name} ALTER COLUMN {quoted(name)} TYPE {kind}",
-                )
-        added = {name: kind for name, kind in wanted.items() if name not in present}
-        if added:
+        failpoint("spark.table.before_create")
+        self._create({**wanted, **layout}, schema)
+        failpoint("spark.table.after_create")
+        return True
+
+    def shape(self) -> TableShape | None:
+        """The columns that came from the source; None if there is no table."""
+        snapshot = newest(self._session, self._path)
+        return None if snapshot is None else shape_of(snapshot)
+
+    def statements(self, alterations: Sequence[Alteration]) -> tuple[str, ...]:
+        """The statements, with what the table must be able to do before them."""
+        return statements(self._name, alterations)
+
+    def alter(self, alterations: Sequence[Alteration]) -> None:
+        """Change the columns; what an earlier process has done of it is not among them."""
+        for statement in self.statements(alterations):
             failpoint("spark.table.before_alter")
-            self._session.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({column_list(added)})")
-        return False
+            self._session.sql(statement)
+            failpoint("spark.table.after_alter")
+
+    def remember(self, memory: str, key: Sequence[str]) -> None:
+        """Keep which column is which."""
+        named = f"'{COLUMNS}' = {literal(memory)}, 'headwater.key' = {literal(','.join(key))}"
+        self._session.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ({named})")
 
     def _exists(self) -> bool:
-        jvm: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public door to DeltaTable
-        return bool(
-            jvm.io.delta.tables.DeltaTable.isDeltaTable(self._session._jsparkSession, self._path)  # noqa: SLF001
-        )
+        return newest(self._session, self._path) is not None
 
     def _create(self, wanted: dict[str, str], schema: TableSchema) -> None:
         key = ",".join(schema.primary_key)
         self._session.sql(
             f"CREATE TABLE IF NOT EXISTS {self._name} ({column_list(wanted)})"
-            " USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true',"
+            f" USING delta TBLPROPERTIES ({table_properties(wanted, vectors=self._vectors)},"
+            f" '{COLUMNS}' = {literal(memory_of(schema))},"
             f" 'headwater.table' = {literal(str(schema.table))},"
-            f" 'headwater.key' = {literal(key)}, '{PROPERTY}' = '0')"
+            f" 'headwater.key' = {literal(key)})"
         )
 
     def standing(self) -> Standing:
         """What the table is now; the position and the rows of one version belong together."""
-        if not self._exists():
+        snapshot = newest(self._session, self._path)
+        if snapshot is None:
             return Standing(None, 0)
-        jvm: Any = self._session._jvm  # noqa: SLF001
-        none = jvm.scala.Option.empty()
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(
-            self._session._jsparkSession,  # noqa: SLF001
-            self._path,
-        )
-        snapshot = log.update(False, none, none)  # noqa: FBT003
-        found = snapshot.transactions().get(self._app_id)
         files = snapshot.numOfFilesIfKnown()
         return Standing(
             version=int(snapshot.version()),
-            applied=int(found.get()) if found.isDefined() else 0,
+            applied=carried(snapshot, self._app_id),
             files=int(files.get()) if files.isDefined() else 0,
         )
 
@@ -135,31 +138,27 @@ class DeltaTarget:
         It replaces rather than appends: another driver that filled the table since we looked held
         the same changes, and appending them again would double every key.
         """
-        self._carry_position(until)
-        failpoint("spark.table.before_fill")
-        rows.write.format("delta").mode("overwrite").save(self._path)
-        failpoint("spark.table.after_fill")
+        with carrying(self._session, self._app_id, until):
+            failpoint("spark.table.before_fill")
+            rows.write.format("delta").mode("overwrite").save(self._path)
+            failpoint("spark.table.after_fill")
 
     def write(self, rows: DataFrame, until: int, statement: Statement) -> None:
         """Bring the table to `until` in one commit that carries its position."""
         view = f"headwater_{uuid4().hex}"
         rows.createOrReplaceTempView(view)
-        self._carry_position(until)
         try:
-            failpoint("spark.table.before_merge")
-            self._session.sql(statement(self._name, view))
-            failpoint("spark.table.after_merge")
+            with carrying(self._session, self._app_id, until):
+                failpoint("spark.table.before_merge")
+                self._session.sql(statement(self._name, view))
+                failpoint("spark.table.after_merge")
         finally:
             self._session.catalog.dropTempView(view)
 
-    def _carry_position(self, until: int) -> None:
-        """The next commit of this session records `until`; Delta skips one that it has seen."""
-        conf = self._session.conf
-        conf.set(_APP_ID, self._app_id)
-        conf.set(_VERSION, str(until))
-        conf.set(_METADATA, json.dumps({"headwater": {"sequence": until}}))
+    def generation(self) -> DeltaGeneration:
+        """What a new table is loaded into."""
+        return DeltaGeneration(self._session, self._path, self._app_id, self._beside)
 
-    def note_position(self, until: int) -> None:
-        """Show the position where people look for it: SHOW TBLPROPERTIES."""
-        self._session.sql(f"ALTER TABLE {self._name} SET TBLPROPERTIES ('{PROPERTY}' = '{until}')")
-        failpoint("spark.table.after_property")
+    def _beside(self, path: str, app_id: str) -> DeltaTarget:
+        # Deletion vectors are found by the folder of their table, and these files will change it.
+        return DeltaTarget(self._session, path, app_id, vectors=False)

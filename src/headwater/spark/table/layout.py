@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+PREFIX = "_headwater_"
 SEQUENCE = "_headwater_sequence"
 DELETED_FLAG = "_headwater_deleted"
 DELETED_AT = "_headwater_deleted_at"

@@ -127,6 +127,8 @@ def _last(changes: DataFrame, key: Sequence[str]) -> DataFrame:
     return last.drop("__place", DELETED_FLAG)
 
 
-def current_rows(session: SparkSession, path: str, key: Sequence[str]) -> DataFrame | None:
-    """The rows of the table whose changes are in a folder; None if there are none yet."""
-    return Appended(session, path).rows(key)
+def current_rows(session: SparkSession, path: str, key: Sequence[str]) -> DataFrame:
+    """The rows of the table whose changes are in a folder."""
+    rows = Appended(session, path).rows(key)
+    # Without a batch, Spark's own words about a folder that holds nothing.
+    return session.read.parquet(path) if rows is None else rows

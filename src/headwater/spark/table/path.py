@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from urllib.parse import quote
+from urllib.parse import quote, unquote
 
 from headwater.event import TableId
-from headwater.spark.modes import Mode
+from headwater.spark.modes import MODES, Mode
 
 
 def table_path(target: str, table: TableId, mode: Mode = "mirror") -> str:
@@ -16,3 +16,9 @@ def table_path(target: str, table: TableId, mode: Mode = "mirror") -> str:
     name = quote(str(table), safe="")
     folder = name.replace(".", "%2E") if set(name) <= {"."} else name
     return f"{target.rstrip('/')}/{folder}{'' if mode == 'mirror' else f'@{mode}'}"
+
+
+def table_of(folder: str) -> tuple[TableId, Mode]:
+    """The table and mode of a folder; the name is not taken apart, for it may have dots."""
+    name, _, mode = folder.partition("@")
+    return TableId(None, unquote(name)), next((each for each in MODES if each == mode), "mirror")

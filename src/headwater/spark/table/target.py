@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.event import TableId, TableSchema
 from headwater.spark.modes import Mode
+from headwater.spark.table.alteration import Alteration
 from headwater.spark.table.layout import Layout
+from headwater.spark.table.shape import TableShape
 
 # From the names of the table and of a view with the rows to the SQL that brings them together.
 Statement = Callable[[str, str], str]
@@ -45,7 +47,23 @@ class Target(Protocol):
         ...
 
     def prepare(self, schema: TableSchema, layout: Layout) -> bool:
-        """Make the table, or bring its columns to the schema; True if it is new and empty."""
+        """Make the table if there is none; True if it is new and therefore empty."""
+        ...
+
+    def shape(self) -> TableShape | None:
+        """The columns that came from the source; None if there is no table."""
+        ...
+
+    def statements(self, alterations: Sequence[Alteration]) -> tuple[str, ...]:
+        """The statements that `alter` would issue, for people."""
+        ...
+
+    def alter(self, alterations: Sequence[Alteration]) -> None:
+        """Change the columns. A process may end after any of the statements."""
+        ...
+
+    def remember(self, memory: str, key: Sequence[str]) -> None:
+        """Keep which column is which; `shape` tells it again."""
         ...
 
     def fill(self, rows: DataFrame, until: int) -> None:
@@ -56,14 +74,97 @@ class Target(Protocol):
         """Bring the table to `until` by one statement, in one commit."""
         ...
 
-    def note_position(self, until: int) -> None:
-        """Show the position where people look for it."""
-        ...
-
 
 class Targets(Protocol):
     """The tables of one lake, in one format, as the stream of one log writes them."""
 
     def open(self, session: SparkSession, table: TableId, mode: Mode) -> Target:
         """The table that keeps a source table in a mode; it need not exist."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """How far a generation's rows and the changes kept beside them have come.
+
+    `closed` is the position for which it was closed; nothing can be added to it then.
+    """
+
+    rows: int
+    changes: int
+    closed: int | None = None
+
+    @property
+    def until(self) -> int:
+        """The last sequence number of which it holds everything."""
+        return max(self.rows, self.changes) if self.closed is None else self.closed
+
+
+class Generation(Protocol):
+    """A table in the making, below the one that it will become. Nobody else sees it.
+
+    What is added carries its position and is added once. It is closed, completed by the changes
+    that were kept, and switched in: each of these may be repeated after a crash.
+    """
+
+    def taken(self) -> Taken | None:
+        """How far it has come; None if there is none."""
+        ...
+
+    def prepare(self, schema: TableSchema, layout: Layout) -> None:
+        """Begin it, or bring its columns to the schema."""
+        ...
+
+    def append(self, rows: DataFrame, until: int) -> None:
+        """Add rows as they are, of which it holds everything up to `until` then."""
+        ...
+
+    def keep(self, events: DataFrame, until: int) -> None:
+        """Keep events for the end, of which it holds everything up to `until` then."""
+        ...
+
+    def close(self, until: int) -> None:
+        """Add nothing from now on; what another driver still adds is not taken."""
+        ...
+
+    def rows(self) -> DataFrame:
+        """The rows that it holds."""
+        ...
+
+    def replace(self, rows: DataFrame, until: int) -> None:
+        """Hold these rows instead, once."""
+        ...
+
+    def kept(self) -> DataFrame | None:
+        """The events that were kept; None if there were none."""
+        ...
+
+    def merging(self) -> Target:
+        """Its rows as a table, of which nothing is known before the changes are merged into it."""
+        ...
+
+    def switch(self, until: int) -> None:
+        """Make the table of it, in one commit that carries the position."""
+        ...
+
+    def clear(self) -> None:
+        """Remove what the table does not use."""
+        ...
+
+
+@runtime_checkable
+class Loadable(Protocol):
+    """A target that can be loaded beside itself."""
+
+    def generation(self) -> Generation:
+        """What it is loaded into; it need not have begun."""
+        ...
+
+
+@runtime_checkable
+class Loading(Protocol):
+    """Targets that can tell which of their tables have a generation."""
+
+    def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
+        """Those that were begun and not cleared."""
         ...

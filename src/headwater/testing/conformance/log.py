@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
-from headwater.contract import Log, LogBounds, LogReader, SourceIdentity
+from headwater.contract import (
+    Log,
+    LogBounds,
+    LogReader,
+    SnapshotProgress,
+    SourceBatch,
+    SourceIdentity,
+)
 from headwater.errors import ConfigError, FencedError, GapError, StateError
-from headwater.event import EventBatch, Position
+from headwater.event import (
+    Column,
+    EventBatch,
+    Kind,
+    LogicalType,
+    Position,
+    TableId,
+    TableSchema,
+)
 from headwater.testing.builders import IDENTITY, ITEMS, inserts, source_batch
 
 
@@ -40,6 +56,34 @@ class LogConformance:
         stored = EventBatch.concat(list(log.reader().read(0)))
         assert stored.column("sequence_number").to_pylist() == [1, 2, 3, 4, 5]
         assert stored.column("offset").to_pylist() == [f"change:{n}" for n in range(1, 6)]
+        writer.close()
+
+    def test_rows_are_owed_until_their_last_when_a_source_promised_them(self, log: Log) -> None:
+        """A load's end is known even when it has no event of its own, and after a restart."""
+        items, other = ITEMS.table, TableId("other", "items")
+        writer, reader = log.writer(IDENTITY), log.reader()
+        chunk = SnapshotProgress(str(items), 2, None, done=False)
+
+        def tell(first: int, count: int, *owed: TableId) -> None:
+            told = source_batch(inserts(first, count), first)
+            writer.append(replace(told, progress=chunk, owed=owed))
+
+        tell(1, 2, items, other)
+        assert [reader.owes(table, until) for table in (items, other) for until in (0, 2, 9)] == [
+            *(False, True, True),
+            *(False, True, True),
+        ]
+        writer.close()
+        writer = log.writer(IDENTITY)
+        writer.append(source_batch(inserts(3, 4), 3))
+        assert (reader.owes(items, 6), reader.loads()) == (True, 0)
+        tell(7, 1, items)
+        writer.append(replace(source_batch(inserts(8, 0), 8), owed=()))
+        assert [reader.owes(items, until) for until in (0, 1, 6, 7)] == [False, True, True, False]
+        assert [reader.owes(other, until) for until in (1, 2)] == [True, False]
+        assert reader.loads() == 2
+        tell(8, 1, items)
+        assert [reader.owes(items, until) for until in (7, 8)] == [False, True]
         writer.close()
 
     def test_append_keeps_every_column_of_the_events(self, log: Log) -> None:
@@ -151,6 +195,22 @@ class LogConformance:
         reader = log.reader()
         assert reader.schemas() == ((1, ITEMS),)
         assert reader.schema(ITEMS.schema_id) == ITEMS
+        writer.close()
+
+    def test_schema_history_is_in_the_order_of_use_when_a_batch_has_several(self, log: Log) -> None:
+        text = LogicalType(Kind.STRING)
+        versions = [
+            TableSchema(ITEMS.table, (*ITEMS.columns, Column(f"v{n}", text)), ITEMS.primary_key)
+            for n in range(5)
+        ]
+        used = zip(inserts(1, 5), versions, strict=True)
+        events = [replace(event, schema_id=schema.schema_id) for event, schema in used]
+        writer = log.writer(IDENTITY)
+        batch = SourceBatch(
+            EventBatch.from_events(events), Position({"change": 5}), tuple(reversed(versions))
+        )
+        writer.append(batch)
+        assert log.reader().schemas() == tuple(enumerate(versions, start=1))
         writer.close()
 
     def test_cursor_starts_inside_the_log_and_survives_reopening(self, log: Log) -> None:

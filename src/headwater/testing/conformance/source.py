@@ -128,6 +128,20 @@ class SourceConformance:
         assert {batch.phase for batch in batches if len(batch.events)} == {Phase.SNAPSHOT}
         assert _ops(log.events()) == [Operation.READ] * 7
         assert _state(log.events()) == {key: f"v{key}" for key in range(1, 8)}
+        if any(batch.owed is not None for batch in batches):
+            self._assert_rows_are_owed_until_the_last(log, batches)
+
+    def _assert_rows_are_owed_until_the_last(
+        self, log: MemoryLog, batches: list[SourceBatch]
+    ) -> None:
+        reader, head, heads = log.reader(), 0, []
+        for batch in batches:
+            head += len(batch.events)
+            if batch.events.closes_transaction and head:
+                heads.append(head)
+        (schema,) = {schema.table: schema for _, schema in reader.schemas()}.values()
+        owed = [reader.owes(schema.table, until) for until in heads]
+        assert owed == [until < log.head for until in heads]
 
     def test_snapshot_hands_over_without_loss_when_rows_change_meanwhile(
         self, driver: SourceDriver

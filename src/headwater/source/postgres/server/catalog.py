@@ -27,7 +27,7 @@ _QUERY = """
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind = 'p', c.relreplident::text,
        has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
        columns.list, keys.primary_key, keys.identity, foreign_keys.list,
-       leaves.oids, leaves.rows, leaves.pages, leaves.have_identity
+       leaves.oids, leaves.rows, leaves.pages, leaves.have_identity, c.relnatts
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (
@@ -112,6 +112,7 @@ class TableFacts:
     `leaves` are the tables that hold the rows: itself, or a partitioned table's partitions.
     `estimated_rows` is None before the server first counted; `pages` is the size as of now.
     `has_identity` is False where publishing the table would make its updates and deletes fail.
+    `numbers_given` counts the columns that the table ever had, dropped ones too.
     """
 
     oid: int
@@ -127,6 +128,7 @@ class TableFacts:
     leaves: tuple[int, ...]
     estimated_rows: int | None
     pages: int
+    numbers_given: int
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -160,7 +162,7 @@ def _read_all(connection: psycopg.Connection) -> tuple[TableFacts, ...]:
 
 def _facts(row: tuple[Any, ...]) -> TableFacts:
     oid, schema, name, partitioned, identity, readable, columns, primary_key, index = row[:9]
-    foreign_keys, leaves, rows, pages, has_identity = row[9:]
+    foreign_keys, leaves, rows, pages, has_identity, numbers_given = row[9:]
     facts = tuple(ColumnFacts(*column) for column in columns)
     by_identity = {
         "d": tuple(primary_key),
@@ -184,4 +186,5 @@ def _facts(row: tuple[Any, ...]) -> TableFacts:
         leaves=tuple(leaves),
         estimated_rows=rows,
         pages=pages,
+        numbers_given=numbers_given,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 
@@ -62,14 +62,21 @@ class Assembled:
 class Assembler:
     """Keeps what lasts from gulp to gulp: the open transaction, and those still in progress."""
 
-    def __init__(self, uid: str, shapes: Shapes, spool: Spool, marks: Mapping[int, str]) -> None:
+    def __init__(
+        self,
+        uid: str,
+        shapes: Shapes,
+        spool: Spool,
+        marks: Mapping[int, str],
+        wants_message: Callable[[str], bool],
+    ) -> None:
         self._uid = uid
         self._shapes = shapes
         self._spool = spool
         self._decoder = Decoder(shapes.shape)
         self._opened: OpenTransaction | None = None
         self._block: int | None = None
-        self._told = Told(shapes, marks)
+        self._told = Told(shapes, marks, wants_message)
         self._given: set[int] = set()
 
     @property

@@ -1,10 +1,10 @@
-"""Events about a table whose shape changed."""
+"""Events that are not about rows: a table's shape that changed, and what an application said."""
 
 from __future__ import annotations
 
 import json
 
-from headwater.event import EventBatch, Operation, encode_row
+from headwater.event import EventBatch, Operation, encode_row, message_image
 from headwater.source.postgres.events import SOURCE_NAME
 from headwater.source.postgres.shapes import Captured
 
@@ -31,6 +31,17 @@ def schema_change(
             "table_name": f"{name}__ddl_events",
             "after": encode_row(payload),
             "schema_id": 0 if captured is None else captured.schema_id,
+        }
+    )
+
+
+def message_event(prefix: str, content: bytes) -> EventBatch:
+    """A logical message; it concerns no table."""
+    return EventBatch.from_columns(
+        {
+            "op": [int(Operation.MESSAGE)],
+            "source_name": SOURCE_NAME,
+            "after": message_image(prefix, content),
         }
     )
 

@@ -1,4 +1,4 @@
-"""Messages that are not about rows, as events: tables emptied, made, altered and dropped.
+"""Messages that are not about rows, as events: tables emptied, made, altered, and what was said.
 
 A table that was altered is noticed by the stream's next description of it, compared with the one
 that the log was last given. The position carries a mark of that, so it does not matter whether a
@@ -7,7 +7,7 @@ capture was running, and a replay notices what the first reading noticed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from headwater.event import EventBatch
@@ -43,10 +43,16 @@ class Notice:
 
 
 class Told:
-    """Remembers how tables were described to the log, to notice when that changes."""
+    """Remembers how tables were described to the log, to notice when that changes.
 
-    def __init__(self, shapes: Shapes, marks: Mapping[int, str]) -> None:
+    `wants_message` chooses applications' messages by their prefix.
+    """
+
+    def __init__(
+        self, shapes: Shapes, marks: Mapping[int, str], wants_message: Callable[[str], bool]
+    ) -> None:
         self._shapes = shapes
+        self._wants_message = wants_message
         self._marks = dict(marks)
         self._met: dict[int, str] = {}
 
@@ -68,6 +74,9 @@ class Told:
                     event = notices.ddl_event(content)
                     if event is not None:
                         yield Notice(message, event)
+                case LogicalMessage(transactional=True) if self._wants_message(control.prefix):
+                    event = notices.message_event(control.prefix, control.content)
+                    yield Notice(control.message, event)
                 case _:
                     pass
 

@@ -5,18 +5,32 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Protocol
 
 import pyarrow as pa
 
 from headwater.contract import Phase, SnapshotProgress, SourceBatch
-from headwater.event import EventBatch
+from headwater.event import EventBatch, TableId
 from headwater.source.postgres.events import restart_events, snapshot_events
 from headwater.source.postgres.place import PendingTable, Place
 from headwater.source.postgres.tables.chunk import Unit
 
 
+class Owner(Protocol):
+    """Whose rows they are."""
+
+    @property
+    def uid(self) -> str:
+        """The source's identity, part of every event id."""
+        ...
+
+    def owed_at(self, at: Place) -> tuple[TableId, ...]:
+        """The tables of which rows are still to come at a place."""
+        ...
+
+
 def chunk_batches(
-    uid: str,
+    owner: Owner,
     unit: Unit,
     images: pa.Array,
     before: Place,
@@ -38,9 +52,9 @@ def chunk_batches(
     }
     prefix = f"{snapshot.snapshot_id}:{unit.oid}:{snapshot.chunk_index}"
     now_ms = time.time_ns() // 1_000_000
-    events = snapshot_events(uid, unit.captured, images, prefix, block, now_ms)
+    events = snapshot_events(owner.uid, unit.captured, images, prefix, block, now_ms)
     if snapshot.first.anew:
-        gone = restart_events(uid, [unit.captured], prefix, now_ms)
+        gone = restart_events(owner.uid, [unit.captured], prefix, now_ms)
         events = EventBatch.concat([gone, events])
     progress = SnapshotProgress(
         table=str(unit.captured.schema.table),
@@ -59,5 +73,6 @@ def chunk_batches(
             (unit.captured.schema,) if begin == 0 else (),
             Phase.SNAPSHOT,
             progress,
+            owner.owed_at(after) if last else None,
         )
         begin = end

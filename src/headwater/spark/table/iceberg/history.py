@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 LOG = "headwater.log"
@@ -18,11 +18,16 @@ SNAPSHOT = "headwater.snapshot"
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The snapshots that a table still has, and its properties."""
+    """The snapshots that a table still has, its properties, and its columns by their numbers.
+
+    `shapes` has the columns under every shape that the table ever had; `shape` is today's.
+    """
 
     current: int | None
     snapshots: Mapping[int, Mapping[str, Any]]
     properties: Mapping[str, str]
+    shapes: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+    shape: int = 0
 
     @classmethod
     def parse(cls, metadata: str) -> History:
@@ -34,13 +39,31 @@ class History:
             current=None if current in (None, -1) else int(current),
             snapshots={int(each["snapshot-id"]): each for each in said.get("snapshots", ())},
             properties=said.get("properties", {}),
+            shapes={
+                int(shape["schema-id"]): {int(each["id"]): each["name"] for each in shape["fields"]}
+                for shape in said.get("schemas", ())
+            },
+            shape=int(said.get("current-schema-id", 0)),
         )
+
+    @property
+    def columns(self) -> Mapping[int, str]:
+        """The names of the columns by the numbers that Iceberg knows them by for ever."""
+        return self.shapes.get(self.shape, {})
+
+    def shape_then(self, snapshot: int) -> int:
+        """The shape that the table had when a snapshot was made."""
+        return int(self.snapshots.get(snapshot, {}).get("schema-id", self.shape))
+
+    @property
+    def newest(self) -> Mapping[str, str]:
+        """The summary of the current snapshot, empty if there is none."""
+        return next(self._summaries(), {})
 
     @property
     def files(self) -> int:
         """How many data files the table has."""
-        newest = next(self._summaries(), {})
-        return int(newest.get("total-data-files", 0))
+        return int(self.newest.get("total-data-files", 0))
 
     def applied(self, log_id: str) -> int:
         """The last sequence number of a log that is in the table.

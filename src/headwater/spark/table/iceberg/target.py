@@ -1,4 +1,4 @@
-"""One Iceberg table: made, widened and merged into by statements that we issue ourselves.
+"""One Iceberg table: made, altered and merged into by statements that we issue ourselves.
 
 The position stands in the summary of the snapshot that moved the rows, and that snapshot becomes
 the table only if nobody else has written since we looked: the same batch again is a no-op, and a
@@ -7,7 +7,7 @@ driver that was overtaken changes nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
@@ -17,16 +17,20 @@ from pyspark.sql import DataFrame, SparkSession
 from headwater.errors import ConfigError, TransientError
 from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
-from headwater.spark.change.columns import stored_type
+from headwater.spark.change.kinds import stored_type
 from headwater.spark.modes import Mode
-from headwater.spark.sql import column_list, literal, quoted
+from headwater.spark.sql import column_list, literal
+from headwater.spark.table.alteration import Alteration
 from headwater.spark.table.iceberg.catalog import Address, catalog_of
-from headwater.spark.table.iceberg.history import LOG, SEQUENCE, History
+from headwater.spark.table.iceberg.columns import as_now, shape_of
+from headwater.spark.table.iceberg.history import History
+from headwater.spark.table.iceberg.metadata import carrying, history_of, load
 from headwater.spark.table.iceberg.publish import publish
+from headwater.spark.table.iceberg.upkeep import IcebergUpkeep
 from headwater.spark.table.layout import Layout
+from headwater.spark.table.shape import COLUMNS, TableShape, memory
 from headwater.spark.table.target import Standing, Statement
 
-_SUMMARY = "spark.sql.iceberg.snapshot-property."
 _ATTEMPTS = 5
 _PROPERTIES = {
     # What every engine reads. A table that is raised to 3 gets deletion vectors, and we go on.
@@ -41,7 +45,7 @@ _PROPERTIES = {
 
 @dataclass(frozen=True, slots=True)
 class IcebergTargets:
-    """Implements Targets: below a folder, or in `catalog:NAME.NAMESPACE`."""
+    """Implements Targets and Upkeeps: below a folder, or in `catalog:NAME.NAMESPACE`."""
 
     location: str
     log_id: str
@@ -49,18 +53,24 @@ class IcebergTargets:
     def open(self, session: SparkSession, table: TableId, mode: Mode) -> IcebergTarget:
         """The table that keeps a source table in a mode."""
         address = catalog_of(self.location).address(session, table, mode)
-        return IcebergTarget(session, address, self.log_id, mode)
+        return IcebergTarget(session, address, self.log_id, (table, mode))
+
+    def upkeep(self, session: SparkSession, table: TableId, mode: Mode) -> IcebergUpkeep:
+        """The same table from the side of its files."""
+        return IcebergUpkeep(session, catalog_of(self.location).address(session, table, mode))
 
 
 class IcebergTarget:
     """Implements Target for a table in a catalog. It remembers the position that it last told."""
 
-    def __init__(self, session: SparkSession, address: Address, log_id: str, mode: Mode) -> None:
+    def __init__(
+        self, session: SparkSession, address: Address, log_id: str, kept: tuple[TableId, Mode]
+    ) -> None:
         self._session = session
         self._address = address
         self._name = address.name
         self._log_id = log_id
-        self._mode = mode
+        self._source, self._mode = kept
         self._seen: int | None = None
 
     @property
@@ -74,6 +84,7 @@ class IcebergTarget:
             self._seen = 0
             return Standing(None, 0)
         history = self._history()
+        self._require_ours(history.properties)
         self._seen = history.applied(self._log_id)
         return Standing(history.current, self._seen, history.files)
 
@@ -81,38 +92,46 @@ class IcebergTarget:
         """The rows as they stood, whatever another driver has written since."""
         if standing.version is None:
             return None
-        return self._session.read.option("versionAsOf", standing.version).table(self._name)
+        rows = self._session.read.option("versionAsOf", standing.version).table(self._name)
+        history = self._history()
+        then = history.shape_then(standing.version)
+        if then == history.shape:
+            return rows
+        now = self._session.table(self._name).schema
+        return as_now(rows, then, history, now)
 
     def prepare(self, schema: TableSchema, layout: Layout) -> bool:
-        """Make the table, or add the columns that it lacks; never by merging schemas.
+        """Make the table if there is none; True if it is new and therefore empty."""
+        if self._exists():
+            return False
+        wanted = {column.name: stored_type(column.type) for column in schema.columns}
+        failpoint("spark.table.before_create")
+        self._create({**wanted, **layout}, schema)
+        failpoint("spark.table.after_create")
+        self._remember_new(schema)
+        return True
 
-        True if the table is new and therefore empty.
-        """
-        wanted = {column.name: _kind(stored_type(column.type)) for column in schema.columns}
+    def shape(self) -> TableShape | None:
+        """The columns that came from the source; None if there is no table."""
         if not self._exists():
-            failpoint("spark.table.before_create")
-            self._create({**wanted, **layout}, schema)
-            failpoint("spark.table.after_create")
-            return True
-        self._require_ours(schema.table)
-        present = {
-            field.name: field.dataType.simpleString()
-            for field in self._session.table(self._name).schema.fields
-        }
-        for name, kind in wanted.items():
-            if name in present and present[name] != kind:
-                public = self._address.public
-                raise ConfigError(
-                    "spark-type-changed",
-                    f"column {name} is {present[name]} in the table and {kind} at the source",
-                    where=self.place,
-                    hint=f"ALTER TABLE {public} ALTER COLUMN {quoted(name)} TYPE {kind}",
-                )
-        added = {name: kind for name, kind in wanted.items() if name not in present}
-        if added:
+            return None
+        return shape_of(self._history(), self._session.table(self._name).schema)
+
+    def statements(self, alterations: Sequence[Alteration]) -> tuple[str, ...]:
+        """The statements, with the name that the table has in a session of theirs."""
+        return tuple(each.on(self._address.public) for each in alterations)
+
+    def alter(self, alterations: Sequence[Alteration]) -> None:
+        """Change the columns; what an earlier process has done of it is not among them."""
+        for each in alterations:
             failpoint("spark.table.before_alter")
-            self._session.sql(f"ALTER TABLE {self._name} ADD COLUMNS ({column_list(added)})")
-        return False
+            self._session.sql(each.on(self._name))
+            failpoint("spark.table.after_alter")
+
+    def remember(self, memory: str, key: Sequence[str]) -> None:
+        """Keep which column is which."""
+        noted = self._table().updateProperties().set(COLUMNS, memory)
+        noted.set("headwater.key", ",".join(key)).commit()
 
     def fill(self, rows: DataFrame, until: int) -> None:
         """Bring a new table to `until` without a MERGE: there is nothing to merge with."""
@@ -139,9 +158,6 @@ class IcebergTarget:
         finally:
             self._session.catalog.dropTempView(view)
 
-    def note_position(self, until: int) -> None:
-        """The commit has noted it in the properties, where people look for it."""
-
     def _commit(self, until: int, work: Callable[[str], None]) -> None:
         """Once more if others, who move no position, were quicker; not if a driver of ours was."""
         table = self._table()
@@ -152,10 +168,9 @@ class IcebergTarget:
                 return
             if self._seen not in (None, applied):
                 raise self._overtaken()
-            self._session.conf.set(f"{_SUMMARY}{LOG}", self._log_id)
-            self._session.conf.set(f"{_SUMMARY}{SEQUENCE}", str(until))
             try:
-                publish(table, history, (self._log_id, until), work)
+                with carrying(self._session, self._log_id, until):
+                    publish(table, history, (self._log_id, until), work)
             except Exception:
                 if attempt == _ATTEMPTS or self._history().current == history.current:
                     raise
@@ -169,15 +184,14 @@ class IcebergTarget:
             where=self.place,
         )
 
-    def _require_ours(self, table: TableId) -> None:
+    def _require_ours(self, found: Mapping[str, str]) -> None:
         """Names in a catalog are narrower than a database's: two tables may want the same."""
-        ours = {"headwater.table": str(table), "headwater.mode": self._mode}
-        found = self._history().properties
+        ours = {"headwater.table": str(self._source), "headwater.mode": self._mode}
         if any(found.get(name, value) != value for name, value in ours.items()):
             other = f"{found.get('headwater.table')} as {found.get('headwater.mode')}"
             raise ConfigError(
                 "spark-table-taken",
-                f"table {table} as {self._mode} would be written to the table of {other}",
+                f"table {self._source} as {self._mode} would be written to the table of {other}",
                 where=self.place,
             )
 
@@ -197,21 +211,24 @@ class IcebergTarget:
             f" USING iceberg TBLPROPERTIES ({listed})"
         )
 
+    def _remember_new(self, schema: TableSchema) -> None:
+        """Iceberg numbers columns as it makes the table.
+
+        Until this is done they are known by their names, which are the source's so far.
+        """
+        places = {name: str(number) for number, name in self._history().columns.items()}
+        columns = [(places[each.name], each.number) for each in schema.columns]
+        key = schema.primary_key
+        self.remember(memory(columns, (places[name] for name in key)), key)
+
     def _exists(self) -> bool:
         return self._session.catalog.tableExists(self._name)
 
     def _table(self) -> Any:
-        jvm: Any = self._session._jvm  # noqa: SLF001 - Iceberg's own API is behind the gateway
-        load = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable
-        return load(self._session._jsparkSession, self._name)  # noqa: SLF001
+        return load(self._session, self._name)
 
     def _history(self, table: Any = None) -> History:
-        """Told whole in one call: thousands of snapshots one by one would take seconds."""
-        table = self._table() if table is None else table
-        table.refresh()
-        jvm: Any = self._session._jvm  # noqa: SLF001
-        metadata = table.operations().current()
-        return History.parse(jvm.org.apache.iceberg.TableMetadataParser.toJson(metadata))
+        return history_of(self._session, self._table() if table is None else table)
 
     def _based(self, table: Any) -> History:
         """A branch needs a snapshot to begin with, and a new table has none."""
@@ -220,8 +237,3 @@ class IcebergTarget:
             table.newFastAppend().commit()
             history = self._history(table)
         return history
-
-
-def _kind(stored: str) -> str:
-    """Iceberg has no integer of 16 bits."""
-    return stored.replace("smallint", "int")

@@ -1,0 +1,168 @@
+"""Kafka in and out of Spark: events to a topic, and tables from one, with Spark's own connector.
+
+    write_kafka(events, Topic("broker:9092", "crm"), log="crm.hwlog", checkpoint="/data/out")
+    KafkaJob(Topic("broker:9092", "crm"), target="s3://lake/crm").run_once(spark)
+
+The session needs the connector: `spark_session(kafka=True)`, or `kafka_conf()` in one of your own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from headwater.app.format_recipe import FormatRecipe
+from headwater.app.registry import open_log
+from headwater.contract import Format
+from headwater.format.carried import CarriedFormat
+from headwater.spark.apply.records import Records, Shapes
+from headwater.spark.apply.tables import Tables
+from headwater.spark.functions import formats
+from headwater.spark.modes import Mode, Modes
+from headwater.spark.table.delta import DeltaTargets
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic of one partition. `options` are the connector's, such as `kafka.security.protocol`.
+
+    - `format`: that of the records; one that has a record for each event.
+    """
+
+    servers: str
+    name: str
+    format: str = "headwater-json"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def settings(self) -> dict[str, str]:
+        """What source and sink are both told."""
+        return {"kafka.bootstrap.servers": self.servers, **self.options}
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedRecipe:
+    """A format with headers, for other processes: to write with a log, to read without."""
+
+    recipe: FormatRecipe
+
+    @contextmanager
+    def open(self) -> Iterator[Format]:
+        """The format, for as long as the block lasts."""
+        with self.recipe.open() as form:
+            if self.recipe.log is None:
+                yield CarriedFormat(form)
+                return
+            with closing(open_log(self.recipe.log).reader()) as reader:
+                yield CarriedFormat(form, reader.log_id, reader)
+
+
+def kafka_records(events: DataFrame, log: Path | str, name: str = "headwater-json") -> DataFrame:
+    """`key`, `value` and `headers` of events, in their order: by one task, as one order demands.
+
+    The headers carry what the log knows beside the envelope; every executor must reach the log.
+    """
+    recipe = FormatRecipe(name, str(Path(log).absolute()))
+    return formats.encode(events.coalesce(1), _told_early(recipe))
+
+
+def kafka_events(records: DataFrame, name: str = "headwater-json") -> DataFrame:
+    """The events of a topic's records, as `format("headwater")` reads them from the log."""
+    return formats.decode(records, _told_early(FormatRecipe(name)))
+
+
+def _told_early(recipe: FormatRecipe) -> CarriedRecipe:
+    carried = CarriedRecipe(recipe)
+    with carried.open():  # a wrong name is told here, and not by a task that failed
+        return carried
+
+
+def write_kafka(
+    events: DataFrame,
+    topic: Topic,
+    *,
+    log: Path | str,
+    checkpoint: str,
+    interval_s: float | None = None,
+) -> StreamingQuery:
+    """Write a stream of events to a topic: once what there is, or for ever.
+
+    Delivery: at least once, in order. `KafkaJob` takes a record that comes twice once.
+    """
+    writer = kafka_records(events, log, topic.format).writeStream.format("kafka")
+    writer = writer.options(**topic.settings()).option("topic", topic.name)
+    writer = writer.option("checkpointLocation", checkpoint)
+    if interval_s is None:
+        return writer.trigger(availableNow=True).start()
+    return writer.trigger(processingTime=f"{interval_s} seconds").start()
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaJob:
+    """Keep Delta tables below `target` from a topic that `write_kafka` writes.
+
+    The session needs nothing but the topic: shapes of tables come with the records, and are kept
+    beside the tables. `interval_s` None catches up once and ends.
+    """
+
+    topic: Topic
+    target: str
+    interval_s: float | None = None
+    max_records: int = 200_000
+    mode: Mode = "mirror"
+    modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def location(self) -> str:
+        """The target as Spark needs it: a URI as given, a path made absolute."""
+        target = self.target.rstrip("/")
+        return target if "://" in target else str(Path(target).resolve())
+
+    def start(self, session: SparkSession) -> StreamingQuery:
+        """Start the stream in the session."""
+        return self._start(session, [])
+
+    def run_once(self, session: SparkSession) -> None:
+        """Apply everything in the topic now; raises what stopped it, coded."""
+        failed: list[BaseException] = []
+        query = self._start(session, failed)
+        try:
+            query.awaitTermination()
+        except PySparkException as exc:
+            raise failed[0] if failed else exc from exc
+
+    def _start(self, session: SparkSession, failed: list[BaseException]) -> StreamingQuery:
+        apply = self._apply()
+
+        def keep_error(frame: DataFrame, batch_id: int) -> None:
+            try:
+                apply(frame, batch_id)
+            except BaseException as exc:
+                # Spark turns it into text on its way through the JVM.
+                failed.append(exc)
+                raise
+
+        reader = session.readStream.format("kafka").options(**self.topic.settings())
+        reader = reader.option("subscribe", self.topic.name).option("includeHeaders", "true")
+        reader = reader.option("startingOffsets", "earliest")
+        reader = reader.option("maxOffsetsPerTrigger", self.max_records)
+        folder = f"{self.location}/_headwater"
+        writer = reader.load().writeStream.foreachBatch(keep_error)
+        writer = writer.option("checkpointLocation", f"{folder}/checkpoint-kafka")
+        if self.interval_s is None:
+            return writer.trigger(availableNow=True).start()
+        return writer.trigger(processingTime=f"{self.interval_s} seconds").start()
+
+    def _apply(self) -> Records:
+        shapes = Shapes(f"{self.location}/_headwater/shapes")
+        recipe = _told_early(FormatRecipe(self.topic.format))
+
+        def tables(log_id: str) -> Tables:
+            return Tables(DeltaTargets(self.location, log_id), shapes, Modes(self.mode, self.modes))
+
+        return Records(lambda frame: formats.decode(frame, recipe), shapes, tables)

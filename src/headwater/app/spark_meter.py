@@ -1,0 +1,58 @@
+"""What Spark's tables do, as metrics."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+from headwater.contract import Metrics
+from headwater.spark.apply.report import TableReport, error_code
+from headwater.spark.progress import BatchReport
+from headwater.spark.table.upkeep import Files, WriteCost
+
+_LOG = logging.getLogger("headwater.spark")
+
+
+@dataclass(frozen=True, slots=True)
+class SparkMeter:
+    """Implements report.Watch."""
+
+    metrics: Metrics
+
+    def applied(self, report: TableReport) -> None:
+        """A table took a batch."""
+        name = report.name
+        self.metrics.count("headwater_spark_table_events_total", report.events, table=name)
+        self.metrics.observe("headwater_spark_table_seconds", report.seconds, table=name)
+        self.metrics.gauge("headwater_spark_table_sequence", report.sequence, table=name)
+
+    def parked(self, name: str, *, code: str | None) -> None:
+        """A table was parked or released."""
+        self.metrics.gauge("headwater_spark_table_parked", 0 if code is None else 1, table=name)
+
+    def files(self, name: str, files: Files, cost: WriteCost | None) -> None:
+        """What a table consists of, and what its last batch cost."""
+        self.metrics.gauge("headwater_spark_table_files", files.count, table=name)
+        self.metrics.gauge("headwater_spark_table_bytes", files.bytes, table=name)
+        if cost is not None:
+            rate = cost.amplification
+            self.metrics.gauge("headwater_spark_table_write_amplification", rate, table=name)
+
+    def compacted(self, name: str, before: Files, after: Files) -> None:
+        """A table was compacted."""
+        self.metrics.count("headwater_spark_compactions_total", table=name)
+        self.metrics.gauge("headwater_spark_table_files", after.count, table=name)
+        facts = {"table": name, "files_before": before.count, "files_after": after.count}
+        _LOG.info("table compacted", extra=facts)
+
+    def failed(self, name: str, error: Exception) -> None:
+        """A table could not be looked after: its rows are right, its files can wait."""
+        code = error_code(error)
+        self.metrics.count("headwater_spark_maintenance_failures_total", table=name, code=code)
+        _LOG.warning("table not compacted", extra={"table": name, "code": code})
+
+    def batch(self, report: BatchReport) -> None:
+        """A micro-batch has ended."""
+        self.metrics.observe("headwater_spark_batch_seconds", report.seconds)
+        self.metrics.gauge("headwater_spark_sequence", report.sequence)
+        self.metrics.gauge("headwater_spark_lag_events", report.waiting)

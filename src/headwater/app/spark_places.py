@@ -1,0 +1,47 @@
+"""Places of parked tables as cursors of the log: retention waits for them, status shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from headwater.log import SqliteLog
+
+_BETWEEN = ":"
+
+
+@dataclass(frozen=True, slots=True)
+class CursorPlaces:
+    """Implements parking.Places for one consumer of a log."""
+
+    log_path: Path | str
+    consumer: str
+
+    def parked(self) -> Mapping[str, int]:
+        """Every parked table with the last event that it has taken."""
+        return {
+            table: cursor.acked
+            for cursor in SqliteLog(self.log_path).info().cursors
+            if (table := parked_table(cursor.name, self.consumer)) is not None
+        }
+
+    def park(self, name: str, after: int) -> None:
+        """Keep a place."""
+        log = SqliteLog(self.log_path)
+        with closing(log.cursor(self._cursor(name), required=True, start=after)):
+            pass
+
+    def release(self, name: str) -> None:
+        """Let it go."""
+        SqliteLog(self.log_path).remove_cursor(self._cursor(name))
+
+    def _cursor(self, name: str) -> str:
+        return f"{self.consumer}{_BETWEEN}{name}"
+
+
+def parked_table(cursor: str, consumer: str) -> str | None:
+    """The table and mode that a cursor keeps the place of, None if it is another consumer."""
+    begin = f"{consumer}{_BETWEEN}"
+    return cursor.removeprefix(begin) if cursor.startswith(begin) else None

@@ -1,0 +1,79 @@
+"""One table's part of a micro-batch: what it is asked to take, and the taking."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from pyspark.sql import SparkSession
+
+from headwater.errors import ConfigError, HeadwaterError
+from headwater.spark.apply.evolve import Evolution
+from headwater.spark.apply.loads import Loads
+from headwater.spark.change.changes import TableChanges
+from headwater.spark.change.contents import classified
+from headwater.spark.change.task import Task
+from headwater.spark.mode.append_log import append_log
+from headwater.spark.mode.mirror import mirror
+from headwater.spark.mode.scd2 import scd2
+from headwater.spark.mode.soft_delete import soft_delete
+from headwater.spark.modes import Mode
+from headwater.spark.table.target import Standing, Target, Targets
+
+WAYS: dict[Mode, Callable[[Target, Task, Standing], None]] = {
+    "mirror": mirror,
+    "soft_delete": soft_delete,
+    "scd2": scd2,
+    "append_log": append_log,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Changes for one table in one mode; `view` names the events for every session."""
+
+    changes: TableChanges
+    mode: Mode
+    view: str
+    until: int
+
+    @property
+    def name(self) -> str:
+        """The table and its mode, as reports and places of parked tables call them."""
+        return f"{self.changes.schema.table}@{self.mode}"
+
+
+@dataclass(frozen=True, slots=True)
+class Lake:
+    """The tables of a stream, how they follow their sources, and which of them are loading."""
+
+    targets: Targets
+    evolution: Evolution
+    loads: Loads
+
+
+def run(job: Job, session: SparkSession, lake: Lake) -> None:
+    """Bring the table to the end of the batch, unless it is there."""
+    changes, mode = job.changes, job.mode
+    table = lake.targets.open(session, changes.schema.table, mode)
+    if not changes.schema.primary_key and mode != "append_log":
+        raise ConfigError(
+            "spark-no-key",
+            f"table {changes.table} has no primary key, so its rows cannot be told apart",
+            where=table.place,
+        )
+    try:
+        task = Task(session.table(job.view), changes, job.until)
+        standing = lake.loads.take(table, task, mode)
+        if standing.applied >= job.until:
+            return
+        fitted, altered = lake.evolution.follow(table, changes, mode, standing.applied)
+        if altered:  # rows of an older version would lack the new columns
+            standing = table.standing()
+            if standing.applied >= job.until:
+                return
+        WAYS[mode](table, replace(task, changes=fitted), standing)
+    except HeadwaterError:
+        raise
+    except Exception as exc:
+        raise classified(exc, changes.table) from exc

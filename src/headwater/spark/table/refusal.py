@@ -1,0 +1,107 @@
+"""When a table does not follow its source, and what would let it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from headwater.spark.change.kinds import TEXT, logical_of
+from headwater.spark.change.lineage import Line
+from headwater.spark.policy import Policy
+from headwater.spark.table.alteration import Alteration, add, as_text, drop, rename, widen
+from headwater.spark.table.drift import (
+    Added,
+    Difference,
+    Dropped,
+    Incompatible,
+    Renamed,
+    Widened,
+    differences_of,
+)
+from headwater.spark.table.renames import in_order
+from headwater.spark.table.shape import TableShape
+
+_AGAIN = "then read its values again: headwater backfill start FILE {table}"
+_REBUILD = "remove the table's folder, then read its rows again: headwater backfill start FILE {}"
+# What stops a table, by its policy. A type with less room and NULLs that are allowed never do.
+_STOPS: dict[Policy, tuple[type[Difference], ...]] = {
+    "evolve": (Incompatible,),
+    "lenient": (),
+    "freeze": (Incompatible, Widened),
+    "halt": (Added, Dropped, Renamed, Widened, Incompatible),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the table cannot follow, and what would let it; `then` is to be done after the fixes."""
+
+    code: str
+    reason: str
+    fixes: tuple[Alteration, ...] = ()
+    then: str = ""
+
+
+def refused(
+    policy: Policy, lines: Sequence[Line], table: TableShape, name: str, key: Sequence[str]
+) -> Refusal | None:
+    """The refusal of a policy, or of the table itself; `key` has the newest names of the key."""
+    found = [
+        each
+        for line in lines
+        for each in differences_of(line)
+        if isinstance(each, _STOPS[policy]) or (policy == "lenient" and _strange(line, each))
+    ]
+    if not found:
+        return _name_taken(lines, table) if policy == "evolve" else None
+    reason = "; ".join(map(str, found))
+    lost = [each for each in found if isinstance(each, Incompatible) and each.new != TEXT]
+    if any(each.name in key for each in lost):
+        return Refusal("spark-type-changed", reason, then=_REBUILD.format(name))
+    return Refusal(
+        "spark-schema-halted" if policy == "halt" else "spark-type-changed",
+        reason,
+        _fixes(found, table),
+        _AGAIN.format(table=name) if lost else "",
+    )
+
+
+def key_refused(name: str, old: Sequence[str], new: Sequence[str]) -> Refusal:
+    """Another key: rows that were told apart by the old one cannot be found by the new one."""
+    told = f"the key was ({', '.join(old)}) and is ({', '.join(new)})"
+    return Refusal("spark-key-changed", told, then=_REBUILD.format(name))
+
+
+def _strange(line: Line, difference: Difference) -> bool:
+    """Whether a column has a type that we would not know how to fill."""
+    changed = isinstance(difference, Incompatible) and line.held is not None
+    return changed and line.held is not None and logical_of(line.held.kind) is None
+
+
+def _name_taken(lines: Sequence[Line], table: TableShape) -> Refusal | None:
+    """A column that we know nothing of may bear the name that one of ours is to get."""
+    known = [line.held for line in lines]
+    strangers = {each.name.lower(): each.name for each in table.columns if each not in known}
+    taken = [strangers[each.name.lower()] for each in lines if each.name.lower() in strangers]
+    if not taken:
+        return None
+    reason = f"column {taken[0]} of the table is not the source's {taken[0]}, which is to be there"
+    return Refusal("spark-schema-halted", reason, tuple(drop(name) for name in taken))
+
+
+def _fixes(found: Sequence[Difference], table: TableShape) -> tuple[Alteration, ...]:
+    """The statements after which nothing would differ, in an order that works."""
+    names = [each.name for each in table.columns]
+    gone = [each.name for each in found if isinstance(each, Dropped)]
+    renames = {each.old: each.new for each in found if isinstance(each, Renamed)}
+    fixes = [drop(name) for name in gone]
+    fixes += [
+        rename(*step) for step in in_order(renames, [each for each in names if each not in gone])
+    ]
+    for each in found:
+        if isinstance(each, Widened):
+            fixes.append(widen(each.name, each.new))
+        elif isinstance(each, Incompatible):
+            fixes += as_text(each.name) if each.new == TEXT else (drop(each.name),)
+    added = {each.name: each.kind for each in found if isinstance(each, Added)}
+    return (*fixes, *((add(added),) if added else ()))

@@ -1,0 +1,65 @@
+"""A table that fails is parked with its place; the others go on, and later it catches up."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.app.spark import TableJob
+from headwater.app.spark_meter import SparkMeter
+from headwater.errors import ConfigError
+from headwater.log import RetentionPolicy
+from headwater.spark.apply.report import Reports
+from headwater.testing.scripted import MemoryMetrics
+from tests.shop import open_shop
+
+pytestmark = pytest.mark.spark
+
+PLACE = "spark:customers@mirror"
+
+
+def test_failing_table_is_parked_and_catches_up_while_the_others_go_on(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """INV-10: nothing is guessed at. Retention waits for the place; status and metrics tell."""
+    shop, target = open_shop(tmp_path), tmp_path / "lake"
+    customers = f"delta.`{target}/customers`"
+    spark.sql(f"CREATE TABLE {customers} (id bigint, name int) USING delta")
+    shop.drain()
+    metrics = MemoryMetrics()
+    job = TableJob(shop.log.path, str(target), max_events=2, reports=Reports(SparkMeter(metrics)))
+
+    with pytest.raises(ConfigError) as caught:
+        job.run_once(spark)
+
+    assert caught.value.code == "spark-type-changed"
+    head = shop.log.info().bounds.head
+    assert _rows(spark, target, "orders") == 3
+    assert job.reports.as_dict()["orders@mirror"]["parked"] is None
+    assert job.reports.as_dict()["customers@mirror"]["parked"] == "spark-type-changed"
+    assert metrics.gauges["headwater_spark_table_parked"] == 1
+    assert metrics.gauges["headwater_spark_sequence"] == head
+    assert metrics.counters["headwater_spark_table_events_total"] == 3
+    acked = {cursor.name: cursor.acked for cursor in shop.log.info().cursors}
+    assert acked == {"spark": head, PLACE: 0}
+
+    shop.run("UPDATE customers SET name = 'Adele' WHERE id = 1", "DELETE FROM orders")
+    head = shop.drain()
+    assert shop.log.retain(RetentionPolicy(max_bytes=1)).held_by == PLACE
+    with pytest.raises(ConfigError):
+        TableJob(shop.log.path, str(target)).run_once(spark)
+    assert _rows(spark, target, "orders") == 0
+
+    spark.sql(f"ALTER TABLE {customers} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    spark.sql(f"ALTER TABLE {customers} DROP COLUMN name")
+    spark.sql(f"ALTER TABLE {customers} ADD COLUMN _headwater_sequence bigint")
+    shop.run("INSERT INTO orders VALUES ('east', 1, 1, NULL)")
+    head = shop.drain()
+    assert TableJob(shop.log.path, str(target)).run_once(spark) == head
+    names = spark.table(customers).where("id < 3").orderBy("id").select("name").collect()
+    assert [row["name"] for row in names] == ["Adele", 'B"o\n']
+    assert [cursor.name for cursor in shop.log.info().cursors] == ["spark"]
+
+
+def _rows(spark: SparkSession, target: Path, table: str) -> int:
+    return spark.read.format("delta").load(str(target / table)).count()

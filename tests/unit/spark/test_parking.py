@@ -1,0 +1,62 @@
+"""When a parked table is tried again, and which errors may park one."""
+
+import pytest
+
+from headwater.errors import ConfigError, DataError, TransientError
+from headwater.spark.apply.parking import Parking
+
+ERROR = DataError("value-mistyped", "x")
+
+
+class MemoryPlaces:
+    def __init__(self, **parked: int) -> None:
+        self.kept = parked
+
+    def parked(self) -> dict[str, int]:
+        return dict(self.kept)
+
+    def park(self, name: str, after: int) -> None:
+        self.kept[name] = after
+
+    def release(self, name: str) -> None:
+        del self.kept[name]
+
+
+def test_parked_table_is_tried_more_and_more_seldom() -> None:
+    parking = Parking(MemoryPlaces(a=7), "park")
+    tried = []
+    for batch in range(1, 30):
+        for name, after in parking.due().items():
+            assert (name, after) == ("a", 7)
+            tried.append(batch)
+            parking.failed(name, after + batch, ERROR)
+    assert tried == [1, 6, 15]
+
+
+def test_place_is_kept_until_the_table_is_well() -> None:
+    places = MemoryPlaces()
+    parking = Parking(places, "park")
+    parking.failed("a", 3, ERROR)
+    parking.failed("a", 9, ERROR)
+    assert places.kept == {"a": 3}
+    parking.released("a")
+    assert not places.kept
+    assert "a" not in parking
+
+
+@pytest.mark.parametrize(
+    ("error", "others_went_on", "parks"),
+    [
+        (ERROR, False, True),
+        (ConfigError("spark-no-key", "x"), False, True),
+        (TransientError("spark-table-busy", "x"), True, False),
+        (OSError("the storage is away"), False, False),
+        (OSError("one folder is not ours"), True, True),
+    ],
+)
+def test_error_parks_when_it_is_the_table_s_own(
+    error: Exception, others_went_on: bool, parks: bool
+) -> None:
+    parking = Parking(MemoryPlaces(), "park")
+    assert parking.may_park(error, others_went_on=others_went_on) is parks
+    assert not Parking(MemoryPlaces(), "halt").may_park(error, others_went_on=others_went_on)
