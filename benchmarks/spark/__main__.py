@@ -1,8 +1,7 @@
-"""make bench NAME=spark."""
+"""make bench NAME=spark, or a part of it: make bench NAME="spark applying"."""
 
 from __future__ import annotations
 
-import shutil
 import sqlite3
 import sys
 import tempfile
@@ -102,19 +101,24 @@ def end_to_end(bench: Bench, spark: SparkSession, folder: Path) -> None:
     writer.close()
 
 
-def main() -> int:
+PARTS = {
+    "read": read_rates,
+    "end_to_end": end_to_end,
+    "applying": applying,
+    "load": initial_load,
+}
+
+
+def main(chosen: list[str]) -> int:
+    """The parts that are named, else all; each has a folder of its own."""
     bench = Bench("spark")
-    folder = Path(tempfile.mkdtemp(prefix="headwater-bench-"))
-    try:
-        with spark_session() as spark:
-            read_rates(bench, spark, folder)
-            end_to_end(bench, spark, folder)
-            applying(bench, spark, folder)
-            initial_load(bench, spark, folder)
-    finally:
-        shutil.rmtree(folder)
+    with tempfile.TemporaryDirectory(prefix="headwater-bench-") as folder, spark_session() as spark:
+        for name in chosen or PARTS:
+            place = Path(folder, name)
+            place.mkdir()
+            PARTS[name](bench, spark, place)
     return bench.finish()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from headwater.app.spark import TableJob, spark_session
+from headwater.app.spark import TableJob, as_of, spark_session
 from headwater.errors import HeadwaterError
 from headwater.event import TableId
 from headwater.spark.change.changes import SEQ, TableChanges
@@ -45,7 +45,7 @@ def plant_unguarded_merge() -> None:
     delta.carrying = nothing  # type: ignore[attr-defined]
 
 
-def drive(place: Place, max_events: int, *, dump: bool) -> None:
+def drive(place: Place, max_events: int, *, dump: bool, planted: bool) -> None:
     target = str(place.directory / "tables")
     # To be killed in a compaction there must be one: any table has more files than this allows.
     eager = "spark.keep" in os.environ.get("HEADWATER_FAILPOINT", "")
@@ -61,13 +61,32 @@ def drive(place: Place, max_events: int, *, dump: bool) -> None:
         if dump:
             found = {table: _rows(session, target, table) for table in KEYS}
             (place.directory / "dump.json").write_text(json.dumps(found))
+            if not planted:
+                _check_published(session, target, found)
+
+
+def _check_published(session: SparkSession, target: str, found: dict[str, list[Any]]) -> None:
+    """When everything is applied, the newest published set is what the tables hold."""
+    newest = as_of(session, target)
+    for each in newest.tables:
+        rows = _plain_rows(newest.frame(each.table))
+        if sorted(map(repr, rows)) != sorted(map(repr, found[each.table])):
+            raise SystemExit(f"{each.table}: the published version {each.version} is another one")
+    if {each.table for each in newest.tables} != {table for table in found if _made(target, table)}:
+        raise SystemExit(f"published are only {newest.tables}")
 
 
 def _rows(session: SparkSession, target: str, table: str) -> list[dict[str, Any]]:
-    path = table_path(target, TableId(None, table))
-    if not Path(path).exists():
+    if not _made(target, table):
         return []  # nothing was ever written to it at the source
-    frame = session.read.format("delta").load(path)
+    return _plain_rows(session.read.format("delta").load(table_path(target, TableId(None, table))))
+
+
+def _made(target: str, table: str) -> bool:
+    return Path(table_path(target, TableId(None, table))).exists()
+
+
+def _plain_rows(frame: DataFrame) -> list[dict[str, Any]]:
     names = [name for name in frame.columns if name != SEQUENCE]
     return [{name: _plain(row[name]) for name in names} for row in frame.collect()]
 
@@ -86,7 +105,8 @@ def main() -> None:
     if chosen.plant:
         plant_unguarded_merge()
     try:
-        drive(Place(chosen.directory), chosen.max_events, dump=chosen.dump)
+        planted = bool(chosen.plant)
+        drive(Place(chosen.directory), chosen.max_events, dump=chosen.dump, planted=planted)
     except HeadwaterError as error:
         raise SystemExit(f"{error.code}: {error}") from error
 

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.spark_places import CursorPlaces
+from headwater.app.spark_presence import Presence
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
@@ -31,6 +32,10 @@ from headwater.spark.policy import SchemaPolicy
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
 from headwater.spark.source.datasource import NAME
+from headwater.spark.state import as_of as state_as_of
+from headwater.spark.state.as_of import AsOf
+from headwater.spark.state.publish import Publication
+from headwater.spark.state.table import Writer
 from headwater.spark.table.delta import DeltaTargets
 from headwater.spark.table.iceberg import CATALOG_PREFIX, IcebergTargets
 from headwater.spark.table.parquet import SnapshotPolicy
@@ -93,6 +98,8 @@ class TableJob:
     - `tables_at_once`: how many tables are written at the same time.
     - `maintenance`: when files are compacted and removed; None leaves them alone.
     - `reports`: how each table fares, while the job runs.
+    - `preserve_transactions`: publish only sets of tables that all stand at one position; see
+      `as_of`.
     - `snapshots`: how often Parquet tables get their rows written out: `SnapshotPolicy(every=20)`.
     """
 
@@ -110,11 +117,12 @@ class TableJob:
     tables_at_once: int = 4
     maintenance: KeepPolicy | None = field(default_factory=KeepPolicy)
     reports: Reports = field(default_factory=Reports, compare=False)
+    preserve_transactions: bool = True
     snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
-        if self._modes() != Modes() and self.table_format == "parquet":
+        if self.kept() != Modes() and self.table_format == "parquet":
             raise ConfigError(
                 "spark-mode",
                 "parquet tables only append changes",
@@ -144,8 +152,7 @@ class TableJob:
     @property
     def location(self) -> str:
         """The target as Spark needs it: a URI or catalog as given, a path made absolute."""
-        target = self.target.rstrip("/")
-        return target if "://" in target or self._in_catalog else str(Path(target).resolve())
+        return self.target if self._in_catalog else _location(self.target)
 
     def start(self, session: SparkSession) -> RunningStream:
         """Start the stream in the session."""
@@ -158,9 +165,18 @@ class TableJob:
             max_events=self.max_events,
             interval_s=self.interval_s,
         )
-        return start(session, plan, self._apply(), self.reports.watch.batch)
+        presence = Presence(Path(self.log_path).resolve(), self.consumer)
+        presence.hold()
+        try:
+            stream = start(session, plan, self._apply(), self.reports.watch.batch)
+        except BaseException:
+            presence.release()
+            raise
+        stream.at_end(presence.release)
+        return stream
 
-    def _modes(self) -> Modes:
+    def kept(self) -> Modes:
+        """Which tables are kept in which modes."""
         return Modes(self.mode, self.modes)
 
     def _apply(self) -> Apply:
@@ -171,13 +187,25 @@ class TableJob:
         return Tables(
             targets,
             reader,
-            self._modes(),
+            self.kept(),
             Evolution(self.schema_policy, SqliteLog(self.log_path).commands),
             at_once=self.tables_at_once,
             parking=Parking(CursorPlaces(self.log_path, self.consumer), self.on_table_error),
             reread=self._reread,
             reports=self.reports,
             keeper=self._keeper(targets),
+            publication=self._publication(reader.log_id),
+        )
+
+    def _publication(self, log_id: str) -> Publication | None:
+        """Sets of versions are kept in a Delta table, of Delta tables."""
+        if self.table_format != "delta":
+            return None
+        return Publication(
+            self.location,
+            Writer(log_id, self.consumer),
+            checkpoint=self.checkpoint,
+            whole_only=self.preserve_transactions,
         )
 
     def _keeper(self, tables: Upkeeps) -> Keeper | None:
@@ -229,6 +257,30 @@ def targets_of(
             return IcebergTargets(location, log_id)
         case "parquet":
             return None
+
+
+def _location(target: str) -> str:
+    place = target.rstrip("/")
+    return place if "://" in place else str(Path(place).resolve())
+
+
+def as_of(
+    spark: SparkSession,
+    target: Path | str,
+    sequence: int | None = None,
+    *,
+    consumer: str = "spark",
+    log_id: str | None = None,
+) -> AsOf:
+    """Every Delta table below `target` at the newest published position up to `sequence`.
+
+    - `sequence`: an event of the log; None is the newest published position.
+    - `consumer`: of the job that keeps the tables.
+    - `log_id`: whose numbers they are, if several logs wrote there; else the one that wrote last.
+    """
+    return state_as_of.as_of(
+        spark, _location(str(target)), sequence, consumer=consumer, log_id=log_id
+    )
 
 
 @contextmanager

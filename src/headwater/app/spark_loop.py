@@ -111,29 +111,41 @@ def spark_loop(
     if settings is None:
         raise ValueError("the configuration has no spark section")
     opened = open_session or session_factory(settings)
+    interval = None if once or settings.trigger == "available_now" else settings.trigger.seconds
+    job = table_job(config, settings, metrics, interval_s=interval)
+    return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
+
+
+def table_job(
+    config: Config,
+    settings: SparkSettings,
+    metrics: Metrics | None = None,
+    *,
+    interval_s: float | None = None,
+) -> TableJob:
+    """What the configuration asks of Spark."""
     from headwater.app.spark import TableJob
     from headwater.app.spark_meter import SparkMeter
     from headwater.spark.apply.report import Reports
     from headwater.spark.table.parquet import SnapshotPolicy
 
-    interval = None if once or settings.trigger == "available_now" else settings.trigger.seconds
-    job = TableJob(
+    return TableJob(
         log_path=config.log.path,
         target=settings.target,
         table_format=settings.table_format,
         consumer=CONSUMER,
         tables=_tables(config, settings),
-        interval_s=interval,
+        interval_s=interval_s,
         mode=settings.mode,
         modes=_modes(config, settings),
+        preserve_transactions=settings.preserve_transactions,
         on_table_error=settings.on_table_error,
         tables_at_once=settings.tables_at_once,
         maintenance=_maintenance(settings),
         schema_policy=_schema_policy(config, settings),
-        reports=Reports(SparkMeter(metrics)),
+        reports=Reports() if metrics is None else Reports(SparkMeter(metrics)),
         snapshots=SnapshotPolicy(settings.snapshots.every, settings.snapshots.keep_changes),
     )
-    return SparkLoop(job, opened, clock=clock, catch_up=interval is None)
 
 
 def _maintenance(settings: SparkSettings) -> KeepPolicy:

@@ -25,6 +25,7 @@ from headwater.cli import (
     settings,
     setup,
     slots,
+    spark,
     tail,
     testkit,
     verify,
@@ -42,7 +43,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for room in (
-    *(demo, settings, setup, run, tail, health, verify, log, backfill, slots),
+    *(demo, settings, setup, run, tail, health, verify, log, backfill, slots, spark),
     *(convert, schema, checkpoint, testkit, about),
 ):
     room.register(app)

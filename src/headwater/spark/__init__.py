@@ -3,6 +3,8 @@
 - query.py: the running stream, from `source` into `apply`.
 - apply: a micro-batch to all its tables. mode: what is kept of a table, one file per mode.
 - keep: files written together and old ones removed, between batches.
+- state: which versions of the tables belong together, and the tables as of a sequence number.
+- checkpoint: the files of Spark's checkpoint, read and made anew.
 - proof: tables read back as canonical rows, with the position that they stand at.
 - functions: what can be done with frames of events, one by one.
 - table: a table of the lake by format, its columns and its statements; target.py is their contract.
@@ -11,6 +13,6 @@
 - session.py, jars.py: a quiet session with the right jars. modes.py: which tables in which modes.
 - progress.py: what Spark says of a stream. sql.py: names and values in statements.
 
-Holds: INV-10 (only available columns are written), exactly once per table and batch.
+Holds: INV-10 (only available columns are written), exactly once per table and batch, INV-7 (state).
 May import: deliver, contract, event, errors, failpoint.
 """

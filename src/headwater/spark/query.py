@@ -40,7 +40,11 @@ class RunningStream:
     ) -> None:
         self._query = query
         self._failed = failed
-        self._ended = ended
+        self._at_end = [ended]
+
+    def at_end(self, call: Callable[[], None]) -> None:
+        """Have `call` done once, when the query is known to have ended."""
+        self._at_end.append(call)
 
     @property
     def active(self) -> bool:
@@ -61,17 +65,25 @@ class RunningStream:
 
     def wait(self, timeout_s: int | None = None) -> bool:
         """Whether the query has ended within the time."""
-        return bool(self._guarded(lambda: self._query.awaitTermination(timeout_s)))
+        ended = bool(self._guarded(lambda: self._query.awaitTermination(timeout_s)))
+        if ended:
+            self._ended()
+        return ended
 
     def stop(self) -> None:
         """End the query after the batch in hand."""
         self._query.stop()
         self._ended()
 
+    def _ended(self) -> None:
+        while self._at_end:
+            self._at_end.pop()()
+
     def _guarded(self, call: Callable[[], object]) -> object:
         try:
             return call()
         except PySparkException as exc:
+            self._ended()
             raise self._cause(exc) from exc
 
     def _cause(self, exc: PySparkException) -> BaseException:

@@ -118,6 +118,13 @@ class SparkSettings(Section):
     maintenance: Annotated[
         MaintenanceSettings, Field(description="When files are compacted and removed")
     ] = MaintenanceSettings()
+    preserve_transactions: Annotated[
+        bool,
+        Field(
+            description="Publish tables for `spark as-of` only while all stand at one position;"
+            " false: also while one is behind"
+        ),
+    ] = True
     master: Annotated[Text, Field(description="Spark master URL")] = "local[2]"
 
     @model_validator(mode="after")

@@ -16,6 +16,7 @@ from headwater.errors.catalog import (
     sink,
     source,
     spark,
+    spark_state,
     testkit,
 )
 from headwater.errors.catalog.entry import CodeEntry
@@ -33,6 +34,7 @@ CATALOG: dict[str, CodeEntry] = {
     **files.ENTRIES,
     **sink.ENTRIES,
     **spark.ENTRIES,
+    **spark_state.ENTRIES,
     **app.ENTRIES,
     **testkit.ENTRIES,
 }

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pyspark.sql import SparkSession
 
 from headwater.errors import ConfigError, HeadwaterError
+from headwater.event import TableId
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.loads import Loads
 from headwater.spark.change.changes import TableChanges
@@ -36,6 +37,11 @@ class Job:
     mode: Mode
     view: str
     until: int
+
+    @property
+    def key(self) -> tuple[TableId, Mode]:
+        """Which table this is about."""
+        return self.changes.schema.table, self.mode
 
     @property
     def name(self) -> str:

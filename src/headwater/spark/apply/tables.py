@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 from uuid import uuid4
 
@@ -26,6 +26,9 @@ from headwater.spark.apply.sessions import Sessions, shared
 from headwater.spark.change.contents import Contents, classified, contents, used
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
+from headwater.spark.state.entry import Key
+from headwater.spark.state.positions import reached, tables_there
+from headwater.spark.state.publish import Finished, Publication
 from headwater.spark.table.target import Targets
 
 # From the stream's frame to the events of the log in (after, until].
@@ -45,8 +48,9 @@ class Tables:
     """Keeps tables of one lake, one per source table and mode.
 
     Delivery: exactly once per table and batch. A crash between the tables of a batch is safe: each
-    table knows its own position and takes only what it lacks. MERGEs of different tables wait for
-    storage more than for cores, so some run at once.
+    table knows its own position and takes only what it lacks. When all have taken it, `publication`
+    makes their versions known as a set. MERGEs of different tables wait for storage more than for
+    cores, so some run at once.
     """
 
     targets: Targets
@@ -58,6 +62,7 @@ class Tables:
     reread: Reread | None = None
     reports: Reports = field(default_factory=Reports)
     keeper: Keeper | None = None
+    publication: Publication | None = None
     _sessions: Sessions = field(default_factory=Sessions)
     _lake: Lake = field(init=False)
 
@@ -68,9 +73,9 @@ class Tables:
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Apply one micro-batch to every table in it."""
-        del batch_id
         failpoint("spark.batch.begin")
-        with self._held(frame) as (batch, name), ExitStack() as reread:
+        with self._held(frame) as (held, name), ExitStack() as reread:
+            batch = self._planned(frame, held, batch_id)
             jobs = [job for job in self._jobs(batch, name) if job.name not in self.parking]
             # A batch may be empty: the end of a load has no event of its own.
             due = self.parking.due() if batch.until else {}
@@ -81,9 +86,30 @@ class Tables:
             ]
             done = self._run(frame, [*jobs, *late])
             self._settle(done, batch.after)
-            self._finish_loads(frame, batch)
+            switched = self._finish_loads(frame, batch)
+        self._publish(frame, batch, [*(job.key for job, _ in done), *switched])
         self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
+
+    def _planned(self, frame: DataFrame, held: Contents, batch_id: int) -> Contents:
+        """The batch to its planned end: its last events may be of tables that nobody keeps."""
+        if self.publication is None:
+            return held
+        end = self.publication.end_of(frame.sparkSession, batch_id)
+        return replace(held, until=max(held.until, end))
+
+    def _publish(self, frame: DataFrame, batch: Contents, moved: Iterable[Key]) -> None:
+        """Make the versions known that belong together now."""
+        if self.publication is None:
+            return
+        session = frame.sparkSession
+        with ThreadPoolExecutor(self.at_once) as pool:
+            found = pool.map(lambda key: reached(self.targets, session, *key), dict.fromkeys(moved))
+        self.publication(
+            session,
+            Finished(batch.until, batch.committed_at_us, [each for each in found if each]),
+            lambda: tables_there(session, self.targets, self.history, self.modes),
+        )
 
     def _keep(self, frame: DataFrame, written: Iterable[Job]) -> None:
         if self.keeper is not None:
@@ -141,9 +167,9 @@ class Tables:
             run(job, session, self._lake)
         return time.perf_counter() - begin
 
-    def _finish_loads(self, frame: DataFrame, batch: Contents) -> None:
+    def _finish_loads(self, frame: DataFrame, batch: Contents) -> list[Key]:
         """A table that the batch does not mention may have had the last of its rows before."""
-        loads = self._lake.loads
+        loads, finished = self._lake.loads, []
         for table, mode in loads.over(frame.sparkSession, batch.until):
             name = f"{table}@{mode}"
             if name in self.parking:
@@ -152,12 +178,14 @@ class Tables:
                 with self._sessions.one(frame.sparkSession) as session:
                     target = self.targets.open(session, table, mode)
                     loads.finish(target, table, mode, batch.until)
+                    finished.append((table, mode))
             except Exception as exc:
                 error = exc if isinstance(exc, HeadwaterError) else classified(exc, str(table))
                 if not self.parking.may_park(error, others_went_on=True):
                     raise error from exc
                 self.parking.failed(name, batch.after, error)
                 self.reports.parked(name, batch.after, error)
+        return finished
 
     def _settle(self, done: list[tuple[Job, Future[float]]], after: int) -> None:
         """Park what failed by itself; anything else fails the batch, which comes again."""

@@ -34,6 +34,7 @@ class Contents:
     tables: tuple[TableChanges, ...]
     after: int
     until: int
+    committed_at_us: int = 0
 
 
 def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
@@ -57,6 +58,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             f.max(unsent).alias("unsent"),
             f.count_if(moves & (unsent > 0)).alias("carrying"),
             f.count_if(reads).alias("reads"),
+            f.max(f.unix_micros("source.timestamp")).alias("committed"),
         )
         .collect()
     )
@@ -68,6 +70,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
         tables=tuple(_changes(table, found, history) for table, found in tables.items()),
         after=min((int(row["first"]) for row in rows), default=1) - 1,
         until=max((int(row["last"]) for row in rows), default=0),
+        committed_at_us=max((int(row["committed"]) for row in rows), default=0),
     )
 
 

@@ -1,0 +1,53 @@
+"""Tables as of a position, and Spark's checkpoint."""
+
+from __future__ import annotations
+
+from headwater.errors.catalog.entry import section
+
+ENTRIES = section(
+    (
+        "as-of-none",
+        "No set of tables has been published below the target.",
+        "Run the stream once: headwater run FILE --once",
+    ),
+    (
+        "as-of-before",
+        "The position is before the first set of tables that was published.",
+        "Ask for the position that the message names, or a later one.",
+    ),
+    (
+        "as-of-after",
+        "The position is after the last set of tables that was published.",
+        "Ask for the position that the message names, or let the stream catch up.",
+    ),
+    (
+        "as-of-table",
+        "The set of tables does not have this table in this mode.",
+        "Look at the tables of the set: headwater spark as-of FILE SEQ",
+    ),
+    (
+        "as-of-gone",
+        "A version of the set was removed by VACUUM or by the retention of Delta's log.",
+        "Ask for a later position; VACUUM ... RETAIN decides how far back versions are kept.",
+    ),
+    (
+        "spark-not-delta",
+        "Only Delta tables have versions and positions of their own.",
+        "Set spark.table_format: delta",
+    ),
+    (
+        "spark-stream-running",
+        "A stream that uses the checkpoint runs, and would go on with the old one.",
+        "Stop the pipeline first.",
+    ),
+    (
+        "spark-nothing-applied",
+        "No table has applied anything, so there is no position to rebuild from.",
+        "Remove the checkpoint folder and run the stream: it begins at the start of the log.",
+    ),
+    (
+        "spark-checkpoint-gap",
+        "The log no longer holds events that a table still needs.",
+        "Read the table once more: headwater backfill start FILE TABLE",
+    ),
+)

@@ -1,0 +1,172 @@
+"""The Delta table `headwater_state`, below the target beside Spark's checkpoint.
+
+A row per table and mode that a batch changed; a table without a row in a batch stands as its last
+row says. A batch that changed no table has one row without a table. The rows of a batch are one
+plain append. It carries no `txnVersion`: Delta would read its whole log for it, three more jobs at
+each commit, and what a late writer adds is true at its own sequence number anyway.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import functions as f
+
+from headwater.event import TableId
+from headwater.spark.modes import Mode
+from headwater.spark.sql import column_list, literal, quoted
+from headwater.spark.state.entry import Entry
+
+COLUMNS = {
+    "sequence": "bigint",
+    "schema": "string",
+    "table": "string",
+    "mode": "string",
+    "path": "string",
+    "version": "bigint",
+    "applied": "bigint",
+    "published": "boolean",
+    "committed_at": "timestamp",
+    "applied_at": "timestamp",
+    "log": "string",
+    "consumer": "string",
+}
+_TIMES = ("committed_at", "applied_at")
+_NULL = "CAST(NULL AS STRING)"
+
+
+def state_path(location: str) -> str:
+    """Where the state of a lake is."""
+    return f"{location.rstrip('/')}/_headwater/state"
+
+
+def delta_version(session: SparkSession, path: str) -> int:
+    """The newest version of the Delta table at a path, -1 if there is none."""
+    jvm: Any = session._jvm  # noqa: SLF001 - PySpark has no public door to Delta's log
+    none = jvm.scala.Option.empty()
+    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)  # noqa: SLF001
+    return int(log.update(False, none, none).version())  # noqa: FBT003
+
+
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Whose rows they are: sequence numbers of different logs mean different events."""
+
+    log_id: str
+    consumer: str
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The end of the last batch that was written down, 0 before the first, and the last entries."""
+
+    until: int = 0
+    last: tuple[Entry, ...] = ()
+
+
+class StateTable:
+    """The rows of one writer."""
+
+    def __init__(self, session: SparkSession, location: str, writer: Writer) -> None:
+        self._session = session
+        self._path = state_path(location)
+        self._writer = writer
+
+    def version(self) -> int:
+        """The table's version, -1 if there is no table; no job is run for it."""
+        return delta_version(self._session, self._path)
+
+    def rows(self) -> DataFrame:
+        """The rows of this writer; one frame shows one version of the table, however often read."""
+        held = self._session.read.format("delta").load(self._path)
+        ours = (f.col("log") == self._writer.log_id) & (f.col("consumer") == self._writer.consumer)
+        return held.where(ours)
+
+    def written(self) -> Written:
+        """What this writer has written down so far."""
+        if self.version() < 0:
+            return Written()
+        found = _newest(self.rows())
+        until = max((row["sequence"] for row in found), default=0)
+        return Written(until, tuple(_entry(row) for row in found if row["table"] is not None))
+
+    def append(self, entries: Sequence[Entry], until: int, *, published: bool) -> None:
+        """Write the rows of the batch that ends at `until`."""
+        self._create()
+        # Literals, not Python rows: a local relation needs no tasks to be made.
+        told = [self._values(entry) for entry in entries]
+        if not any(entry.sequence == until for entry in entries):
+            told.append(self._bare(until, published=published))
+        values = ", ".join(f"({', '.join(row)})" for row in told)
+        names = ", ".join(map(quoted, COLUMNS))
+        rows = self._session.sql(f"SELECT * FROM VALUES {values} AS t({names})")
+        (
+            rows.coalesce(1)
+            .write.format("delta")
+            .mode("append")
+            .option("userMetadata", json.dumps({"headwater": {"sequence": until}}))
+            .save(self._path)
+        )
+
+    def _create(self) -> None:
+        if self.version() < 0:
+            # Each batch adds a small file; without compaction a reader would open them all.
+            self._session.sql(
+                f"CREATE TABLE IF NOT EXISTS delta.{quoted(self._path)} ({column_list(COLUMNS)})"
+                " USING delta TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true')"
+            )
+
+    def _values(self, entry: Entry) -> list[str]:
+        schema = entry.table.schema
+        return [
+            f"{entry.sequence}L",
+            _NULL if schema is None else literal(schema),
+            *map(literal, (entry.table.name, entry.mode, entry.path)),
+            *(f"{entry.version}L", f"{entry.applied}L", str(entry.published).lower()),
+            *(f"timestamp_micros({us})" for us in (entry.committed_at_us, entry.applied_at_us)),
+            *self._signed(),
+        ]
+
+    def _bare(self, until: int, *, published: bool) -> list[str]:
+        """The row of a batch that changed no table."""
+        nothing = (_NULL, _NULL, _NULL, _NULL, "CAST(NULL AS BIGINT)", "CAST(NULL AS BIGINT)")
+        times = ("CAST(NULL AS TIMESTAMP)", f"timestamp_micros({time.time_ns() // 1000})")
+        return [f"{until}L", *nothing, str(published).lower(), *times, *self._signed()]
+
+    def _signed(self) -> list[str]:
+        return [literal(self._writer.log_id), literal(self._writer.consumer)]
+
+
+def last_entries(rows: DataFrame, until: int | None = None) -> list[Entry]:
+    """The last entry of each table among the rows."""
+    within = rows if until is None else rows.where(f.col("sequence") <= until)
+    return [_entry(row) for row in _newest(within) if row["table"] is not None]
+
+
+def _newest(rows: DataFrame) -> list[Row]:
+    """The last row of each table, and the last that has none."""
+    micros = [f.unix_micros(name).alias(name) for name in _TIMES]
+    plain = [name for name in COLUMNS if name not in _TIMES]
+    newest = rows.groupBy("schema", "table", "mode").agg(
+        f.max_by(f.struct(*plain, *micros), "sequence").alias("entry")
+    )
+    return [row["entry"] for row in newest.collect()]
+
+
+def _entry(row: Row) -> Entry:
+    return Entry(
+        sequence=row["sequence"],
+        table=TableId(row["schema"], row["table"]),
+        mode=cast(Mode, row["mode"]),
+        path=row["path"],
+        version=row["version"],
+        applied=row["applied"],
+        published=row["published"],
+        committed_at_us=row["committed_at"],
+        applied_at_us=row["applied_at"],
+    )

@@ -1,0 +1,281 @@
+"""Published sets of tables: whole transactions only, and enough to make a lost checkpoint anew."""
+
+import random
+import shutil
+import sqlite3
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.app.spark import TableJob, as_of
+from headwater.app.spark_checkpoint import rebuild, survey
+from headwater.app.spark_presence import Presence
+from headwater.errors import GapError, HeadwaterError, StateError
+from headwater.log import RetentionPolicy, SqliteLog
+from headwater.spark.query import RunningStream
+from headwater.spark.state.entry import Reached
+from headwater.spark.state.publish import Finished, Publication
+from headwater.spark.state.table import Writer, state_path
+from tests.shop import Shop
+
+pytestmark = pytest.mark.spark
+
+TOTAL = 1000
+Rows = list[tuple[int, int]]
+
+
+@dataclass
+class Bank:
+    """Money goes between two tables, a transaction at a time; what was when is remembered."""
+
+    shop: Shop
+    chooser: random.Random
+    # By the log's head: the rows of both tables then.
+    was: dict[int, tuple[Rows, Rows]] = field(default_factory=dict)
+
+    @classmethod
+    def open(cls, folder: Path, seed: int) -> "Bank":
+        path = folder / "bank.db"
+        db = sqlite3.connect(path)
+        db.execute("PRAGMA journal_mode = WAL")
+        db.executescript(
+            "CREATE TABLE giro (id INTEGER PRIMARY KEY, money INTEGER);"
+            "CREATE TABLE savings (id INTEGER PRIMARY KEY, money INTEGER);"
+            "CREATE TABLE quiet (id INTEGER PRIMARY KEY, money INTEGER);"
+        )
+        bank = cls(Shop(db, path, SqliteLog(folder / "bank.hwlog")), random.Random(seed))
+        bank.shop.drain()  # nothing is there for a snapshot, which would show no transactions
+        bank.commit(
+            "INSERT INTO quiet VALUES (1, 1)",
+            f"INSERT INTO giro VALUES (1, {TOTAL // 2}), (2, 0)",
+            f"INSERT INTO savings VALUES (1, {TOTAL // 2})",
+        )
+        return bank
+
+    def commit(self, *statements: str) -> int:
+        self.shop.run(*statements)
+        head = self.shop.drain()
+        self.was[head] = (self._rows("giro"), self._rows("savings"))
+        return head
+
+    def transfer(self) -> int:
+        here, there = self.chooser.sample(["giro", "savings"], 2)
+        sum_, id_ = self.chooser.randint(1, 50), self.chooser.randint(1, 4)
+        return self.commit(
+            f"UPDATE {here} SET money = money - {sum_} WHERE id = 1",
+            f"INSERT INTO {there} VALUES ({id_}, {sum_})"
+            f" ON CONFLICT (id) DO UPDATE SET money = money + {sum_}",
+        )
+
+    def _rows(self, table: str) -> Rows:
+        return self.shop.db.execute(f"SELECT id, money FROM {table} ORDER BY id").fetchall()
+
+
+def _held(spark: SparkSession, target: str, sequence: int | None = None) -> tuple[Rows, Rows]:
+    found = as_of(spark, target, sequence)
+    giro, savings = (
+        sorted((row["id"], row["money"]) for row in found.frame(table).collect())
+        for table in ("giro", "savings")
+    )
+    return giro, savings
+
+
+def _published(spark: SparkSession, target: str) -> list[int]:
+    rows = spark.read.format("delta").load(state_path(target)).where("published")
+    return sorted(row["sequence"] for row in rows.select("sequence").distinct().collect())
+
+
+def _code(call: Any) -> str:
+    with pytest.raises(HeadwaterError) as caught:
+        call()
+    return caught.value.code
+
+
+def test_every_published_set_equals_the_source_at_its_sequence(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """INV-7 for readers: money is never between two tables, whatever the batches cut."""
+    bank = Bank.open(tmp_path, seed=7)
+    for _ in range(5):
+        bank.transfer()
+    job = TableJob(bank.shop.log.path, str(tmp_path / "lake"), max_events=4)
+    head = job.run_once(spark)
+    published = _published(spark, job.target)
+    assert published[-1] == head
+    assert len(published) >= 3
+    for sequence in published:
+        # A published position is a transaction's end: the source was there.
+        rows = _held(spark, job.target, sequence)
+        assert rows == bank.was[sequence]
+        assert sum(money for table in rows for _, money in table) == TOTAL
+    between = published[-1] - 1
+    assert as_of(spark, job.target, between).sequence == published[-2]
+    newest = as_of(spark, job.target)
+    assert newest.create_views("then_") == ("then_giro", "then_quiet", "then_savings")
+    assert spark.sql("SELECT sum(money) FROM then_giro").collect()
+    assert _code(lambda: as_of(spark, job.target, published[0] - 1)) == "as-of-before"
+    assert _code(lambda: as_of(spark, job.target, head + 1)) == "as-of-after"
+    assert _code(lambda: as_of(spark, str(tmp_path / "nowhere"))) == "as-of-none"
+    assert _code(lambda: newest.frame("giro", "scd2")) == "as-of-table"
+    _replay_publishes_nothing(spark, bank, job)
+    _vacuumed_version_is_told(spark, bank, job)
+
+
+def _replay_publishes_nothing(spark: SparkSession, bank: Bank, job: TableJob) -> None:
+    """Other cuts of the same events, from the start: tables and state skip what they have."""
+    rows = spark.read.format("delta").load(state_path(job.target))
+    before = rows.count()
+    shutil.rmtree(job.checkpoint)
+    bank.shop.log.rewind("spark", 0)
+    head = replace(job, max_events=7).run_once(spark)
+    again = spark.read.format("delta").load(state_path(job.target))
+    assert again.count() == before
+    assert _held(spark, job.target, head) == bank.was[head]
+
+
+def _vacuumed_version_is_told(spark: SparkSession, bank: Bank, job: TableJob) -> None:
+    first, head = _published(spark, job.target)[0], max(bank.was)
+    check = "spark.databricks.delta.retentionDurationCheck.enabled"
+    spark.conf.set(check, "false")
+    try:
+        spark.sql(f"OPTIMIZE delta.`{job.target}/giro`")
+        spark.sql(f"VACUUM delta.`{job.target}/giro` RETAIN 0 HOURS")
+    finally:
+        spark.conf.unset(check)
+    with pytest.raises(GapError) as caught:
+        as_of(spark, job.target, first)
+    assert caught.value.code == "as-of-gone"
+    # The next set stands on versions that are there.
+    after = bank.transfer()
+    job.run_once(spark)
+    assert after > head
+    assert _held(spark, job.target) == bank.was[after]
+
+
+def test_publication_is_withheld_while_tables_are_out_of_step(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """A table that is parked, or went ahead before a crash, makes no half transaction visible."""
+    from headwater.event import TableId
+
+    location = str(tmp_path / "lake")
+
+    def at(name: str, version: int, applied: int) -> Reached:
+        return Reached(TableId(None, name), "mirror", f"{location}/{name}", version, applied)
+
+    steps: tuple[tuple[int, list[Reached], bool], ...] = (
+        (10, [at("a", 1, 10), at("b", 1, 10)], True),
+        (20, [at("a", 2, 20), at("b", 1, 10)], False),  # b is parked
+        (30, [at("a", 3, 30)], False),
+        (40, [at("b", 5, 60)], False),  # b came back, and had gone on to 60
+        (50, [], False),
+        (60, [at("a", 4, 60)], True),
+        (70, [], True),
+        (70, [at("a", 4, 60), at("c", 1, 70)], True),  # c was switched in by a batch without events
+    )
+    whole = Publication(location, Writer("log", "whole"))
+    loose = Publication(location, Writer("log", "loose"), whole_only=False)
+    for until, reached, _ in steps:
+        # Another driver takes over in the middle: what it must know stands in the table.
+        if until == 30:
+            whole = Publication(location, Writer("log", "whole"))
+        for publication in (whole, loose):
+            publication(spark, Finished(until, 0, reached), lambda: ())
+            publication(spark, Finished(until, 0, reached), lambda: ())
+    rows = spark.read.format("delta").load(state_path(location)).collect()
+    shown = {row["sequence"]: row["published"] for row in rows if row["consumer"] == "whole"}
+    assert shown == {until: published for until, _, published in steps}
+    assert all(row["published"] for row in rows if row["consumer"] == "loose")
+    assert len(rows) == 2 * 10
+    from headwater.spark.state.table import StateTable
+
+    last = StateTable(spark, location, Writer("log", "whole")).written().last
+    assert {entry.table.name: entry.version for entry in last} == {"a": 4, "b": 5, "c": 1}
+
+
+def _corrupted(job: TableJob) -> str:
+    """The newest offsets, half written."""
+    folder = Path(job.checkpoint) / "offsets"
+    newest = max(
+        (file for file in folder.iterdir() if file.name.isdigit()), key=lambda f: int(f.name)
+    )
+    newest.write_bytes(newest.read_bytes()[:40])
+    (folder / f".{newest.name}.crc").unlink()
+    return f"offsets/{newest.name}"
+
+
+def test_checkpoint_is_rebuilt_from_the_tables(spark: SparkSession, tmp_path: Path) -> None:
+    bank = Bank.open(tmp_path, seed=8)
+    job = TableJob(bank.shop.log.path, str(tmp_path / "lake"), max_events=5)
+    assert _code(lambda: rebuild(spark, job, really=True)) == "spark-nothing-applied"
+    head = job.run_once(spark)
+    sound = survey(spark, job)
+    assert sound.faults() == []
+    assert (sound.begins, sound.safe) == (head, head)
+
+    # A broken file is named, the stream cannot start, and rebuilding repairs it.
+    broken = _corrupted(job)
+    assert [each.file for each in survey(spark, job).checkpoint.problems] == [broken]
+    after = bank.transfer()
+    with pytest.raises(Exception, match=r".+"):
+        job.run_once(spark)
+    assert not rebuild(spark, job, really=False)["done"]
+    assert survey(spark, job).checkpoint.problems
+    done = rebuild(spark, job, really=True)
+    assert done["begins_after"] == head
+    assert Path(done["moved_to"]).is_dir()
+    assert survey(spark, job).faults() == []
+    assert job.run_once(spark) == after
+    assert _held(spark, job.target) == bank.was[after]
+
+    _cursor_ahead_and_lost(spark, bank, job)
+    _running_stream_is_seen(spark, job)
+    _gap_is_told(spark, bank, job)
+
+
+def _cursor_ahead_and_lost(spark: SparkSession, bank: Bank, job: TableJob) -> None:
+    """The checkpoint is gone and the cursor says more than is true, or nothing at all."""
+    for lost in (False, True):
+        shutil.rmtree(job.checkpoint)
+        after = bank.transfer()
+        log = bank.shop.log
+        before = survey(spark, job).safe
+        if lost:
+            log.remove_cursor("spark")
+        else:
+            cursor = log.cursor("spark", required=True)
+            cursor.ack(after)
+            cursor.close()
+            assert "would begin" in survey(spark, job).faults()[0]
+        assert rebuild(spark, job, really=True)["begins_after"] == before
+        assert {each.name: each.acked for each in log.info().cursors} == {"spark": before}
+        assert job.run_once(spark) == after
+        assert _held(spark, job.target) == bank.was[after]
+
+
+def _running_stream_is_seen(spark: SparkSession, job: TableJob) -> None:
+    stream: RunningStream = replace(job, interval_s=1.0).start(spark)
+    try:
+        with pytest.raises(StateError) as caught:
+            rebuild(spark, job, really=True)
+        assert caught.value.code == "spark-stream-running"
+    finally:
+        stream.stop()
+    with Presence(Path(job.log_path), job.consumer).alone():
+        pass
+
+
+def _gap_is_told(spark: SparkSession, bank: Bank, job: TableJob) -> None:
+    """A table is gone, and the log no longer holds its events."""
+    log = bank.shop.log
+    assert log.retain(RetentionPolicy(max_age_ms=0)).removed_events
+    assert survey(spark, job).faults() == []
+    shutil.rmtree(f"{job.target}/quiet")
+    with pytest.raises(GapError) as caught:
+        rebuild(spark, job, really=True)
+    assert caught.value.code == "spark-checkpoint-gap"
+    assert "quiet" in caught.value.message
+    assert Path(job.checkpoint).is_dir()
