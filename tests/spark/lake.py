@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.contract import SnapshotProgress, SourceBatch
 from headwater.event import EventBatch, Position, TableId
@@ -50,10 +50,17 @@ class Lake:
         """The load is over, and its last chunk was empty."""
         self._writer.append(SourceBatch(EventBatch.concat([]), Position({"n": 2}), owed=()))
 
+    def frame(self, after: int, until: int | None = None) -> DataFrame:
+        """What the log holds after a sequence number."""
+        options = {"startingSequence": after, "endingSequence": until or self.head}
+        reader = self.spark.read.format("headwater").options(**options)
+        return reader.load(str(self.log.path))
+
+    def tables(self, target: str | None = None) -> Tables:
+        """What applies micro-batches, in a new process."""
+        reader = self.log.reader()
+        return Tables(self.targets(target or self.target, reader.log_id), reader, self.modes)
+
     def apply(self, after: int, target: str | None = None) -> None:
         """What the log holds after a sequence number, as one micro-batch of a new process."""
-        reader = self.log.reader()
-        frame = self.spark.read.format("headwater").option("startingSequence", after)
-        targets = self.targets(target or self.target, reader.log_id)
-        tables = Tables(targets, reader, self.modes)
-        tables(frame.load(str(self.log.path)), 0)
+        self.tables(target)(self.frame(after), 0)

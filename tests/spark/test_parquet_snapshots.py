@@ -27,9 +27,13 @@ class Stock:
         self.log = SqliteLog.create(directory / "items.hwlog")
         self._writer = self.log.writer(IDENTITY)
         self.target = directory / "lake"
-        self.apply = AppendLog(str(self.target), self.log.reader(), policy)
+        self.apply = self.applying(policy)
         self.table = Appended(spark, str(self.target / "items"))
         self.wanted: dict[int, int] = {}
+
+    def applying(self, policy: SnapshotPolicy) -> AppendLog:
+        reader = self.log.reader()
+        return AppendLog(str(self.target), reader, reader.log_id, policy)
 
     def put(self, *numbers: int) -> None:
         """Items come, or come again."""
@@ -120,7 +124,7 @@ def test_changes_are_all_kept_and_only_the_newest_are_read_when_a_snapshot_is_th
     at = stock.take(0)
     stock.put(2)
     at = stock.take(at)
-    stock.apply = AppendLog(str(stock.target), stock.log.reader(), SnapshotPolicy(every=None))
+    stock.apply = stock.applying(SnapshotPolicy(every=None))
     stock.put(3)
     stock.take(at)
     assert stock.changes() == 4

@@ -183,7 +183,7 @@ class TableJob:
         reader = SqliteLog(self.log_path).reader()
         targets = targets_of(self.table_format, self.location, reader.log_id)
         if targets is None:
-            return AppendLog(self.location, reader, self.snapshots)
+            return AppendLog(self.location, reader, reader.log_id, self.snapshots)
         return Tables(
             targets,
             reader,
@@ -215,6 +215,8 @@ class TableJob:
     def _reread(self, frame: DataFrame, after: int, until: int) -> DataFrame:
         """Events that the stream has passed, for a table that has not taken them."""
         reader = frame.sparkSession.read.format(NAME)
+        if self.tables:  # a parked table may have been left out since
+            reader = reader.option("tables", ",".join(self.tables))
         return (
             reader.option("startingSequence", after)
             .option("endingSequence", until)

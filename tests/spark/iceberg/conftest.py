@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headwater.app.version import installed_version
+from tests.fix_spark import SMALL
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -20,8 +21,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     from headwater.app.spark import register
     from headwater.spark.session import end_session, folder_conf, local_session
 
-    # Tables of a few rows: compiling each plan would take far longer than running it.
-    quick = {"spark.sql.codegen.wholeStage": "false", "spark.sql.shuffle.partitions": "1"}
+    quick = SMALL | {"spark.sql.shuffle.partitions": "1"}
     ice = folder_conf(str(tmp_path_factory.mktemp("ice")), "ice")
     session = local_session(formats=("delta", "iceberg"), extra=quick | ice)
     register(session)

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+from headwater.spark.keep.keeper import Keeper, KeepPolicy, NoKeepWatch
 from headwater.spark.modes import Mode
 from headwater.spark.table.iceberg import IcebergTarget, IcebergTargets
+from headwater.spark.table.iceberg.upkeep import IcebergUpkeep
 from tests.spark.letters import LETTERS
 from tests.spark.test_modes import Modal
+
+
+class Strict(NoKeepWatch):
+    """What goes wrong is not only told."""
+
+    def failed(self, name: str, error: Exception) -> None:
+        raise AssertionError(name) from error
 
 
 class Frost(Modal):
@@ -22,14 +31,17 @@ class Frost(Modal):
         """As a driver opens it."""
         return self._all().open(self.spark, LETTERS.table, mode)
 
+    def upkeep(self, mode: Mode) -> IcebergUpkeep:
+        return self._all().upkeep(self.spark, LETTERS.table, mode)
+
     def _all(self) -> IcebergTargets:
         return self.targets(self.target, self.log.reader().log_id)
 
-    def call(self, procedure: str, mode: Mode = "mirror", **arguments: Any) -> None:
-        """One of Iceberg's own procedures, which commit what is none of ours."""
-        catalog, _, name = self.table(mode)._name.partition(".")
-        listed = "".join(f", {key} => {value}" for key, value in arguments.items())
-        self.spark.sql(f"CALL {catalog}.system.{procedure}(table => '{name}'{listed})").collect()
+    def keep(self, *modes: Mode) -> None:
+        """Looked after as between batches; nothing is left of snapshots but the newest."""
+        keeper = Keeper(self._all(), KeepPolicy(surplus=-1, retain_s=0), Strict())
+        for mode in modes:
+            keeper.after_batch(self.spark.newSession(), [(LETTERS.table, mode)])
 
     def alter(self, change: str, mode: Mode = "mirror") -> None:
         self.spark.sql(f"ALTER TABLE {self.table(mode)._name} {change}")
