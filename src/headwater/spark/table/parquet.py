@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 
+from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -116,8 +117,8 @@ class Appended:
         read = self._session.read.option("mergeSchema", "true").parquet
         try:
             return read(*folders)
-        except PySparkException as exc:
-            if "MERGE_SCHEMA" not in str(exc.getCondition()):
+        except (PySparkException, Py4JJavaError) as exc:
+            if "CANNOT_MERGE_SCHEMA" not in str(exc):
                 raise
         # Parquet joins no types, not even narrow and wide integers; a union does.
         return reduce(lambda one, more: one.unionByName(more, True), map(read, folders))  # noqa: FBT003
