@@ -22,7 +22,7 @@ from headwater.contract import SourceBatch, SourceIdentity
 from headwater.event import EventBatch, Position
 from headwater.log import SqliteLog
 
-ROWS, CHANGES, ROUNDS = 1_000_000, 100_000, 5
+ROWS, CHANGES, BATCHES, ROUNDS = 1_000_000, 100_000, 5, 3
 _PART = 20_000
 NAMES = [column.name for column in CUSTOMERS.columns]
 
@@ -34,7 +34,7 @@ class Ours:
         self.log = folder / "events.hwlog"
         self.target = folder / "ours"
         self._writer = SqliteLog(self.log).writer(SourceIdentity("sqlite", "benchmark"))
-        self.job = TableJob(self.log, str(self.target), max_events=None)
+        self.job = TableJob(self.log, str(self.target), max_events=CHANGES)
         self._commit = 0
 
     def hear(self, changes: list[EventBatch]) -> None:
@@ -71,7 +71,8 @@ class ByHand:
     def apply(self, spark: SparkSession) -> None:
         stream = spark.readStream.schema("sequence bigint, op string, before string, after string")
         query = (
-            stream.parquet(str(self.input))
+            stream.option("maxFilesPerTrigger", 1)
+            .parquet(str(self.input))
             .writeStream.option("checkpointLocation", str(self.checkpoint))
             .trigger(availableNow=True)
             .foreachBatch(self._merge)
@@ -104,6 +105,10 @@ class DeltaRs:
         from deltalake import write_deltalake
 
         write_deltalake(self.target, rows)
+
+    def apply_all(self, batches: list[pa.Table]) -> None:
+        for each in batches:
+            self.apply(each)
 
     def apply(self, changes: pa.Table) -> None:
         from deltalake import DeltaTable
@@ -147,25 +152,29 @@ def applying(bench: Bench, spark: SparkSession, folder: Path) -> None:
     rust.load(_parsed(initial.column("after")))
     samples: dict[str, list[float]] = {"ours": [], "hand": [], "again": [], "delta-rs": []}
     for turn in range(ROUNDS + 1):
-        parts = [workload.changes(_PART) for _ in range(CHANGES // _PART)]
-        begin = workload.told - CHANGES
-        changes = pa.concat_tables(
-            [plain(part, begin + place * _PART) for place, part in enumerate(parts)]
-        )
-        ours.hear(parts)
-        hand.hear(changes, turn + 1)
-        again.hear(changes, turn + 1)
+        told: list[pa.Table] = []
+        for number in range(BATCHES):
+            parts = [workload.changes(_PART) for _ in range(CHANGES // _PART)]
+            begin = workload.told - CHANGES
+            told.append(
+                pa.concat_tables(
+                    [plain(part, begin + place * _PART) for place, part in enumerate(parts)]
+                )
+            )
+            ours.hear(parts)
+            for each in (hand, again):
+                each.hear(told[-1], turn * BATCHES + number + 1)
         runs: list[tuple[str, Callable[[], None]]] = [
             ("ours", partial(ours.apply, spark)),
             ("hand", partial(hand.apply, spark)),
             ("again", partial(again.apply, spark)),
-            ("delta-rs", partial(rust.apply, changes)),
+            ("delta-rs", partial(rust.apply_all, told)),
         ]
         for name, work in runs if turn % 2 == 0 else reversed(runs):
             start = time.perf_counter()
             work()
             if turn:  # the first round pays for what is compiled and cached
-                samples[name].append(CHANGES / (time.perf_counter() - start))
+                samples[name].append(BATCHES * CHANGES / (time.perf_counter() - start))
     _agree(spark, ours, hand)
     name = "changes into Delta, 100 k a batch, 1 M rows"
     ratio = bench.add(name, samples["ours"], ("by hand", samples["hand"], samples["again"]))
@@ -187,12 +196,12 @@ def _agree(spark: SparkSession, ours: Ours, hand: ByHand) -> None:
 def _overhead(
     bench: Bench, spark: SparkSession, ours: Ours, hand: ByHand, workload: Workload
 ) -> None:
-    """A run with a single change: what a batch costs before it does anything."""
+    """A run with a single change: what a stream costs before it does anything."""
     rates: dict[str, list[float]] = {"ours": [], "hand": []}
     for turn in range(ROUNDS):
         part = workload.changes(1)
         ours.hear([part])
-        hand.hear(plain(part, workload.told - 1), ROUNDS + 2 + turn)
+        hand.hear(plain(part, workload.told - 1), (ROUNDS + 1) * BATCHES + 1 + turn)
         for name, work in (("ours", ours.apply), ("hand", hand.apply)):
             start = time.perf_counter()
             work(spark)

@@ -25,6 +25,7 @@ from headwater.spark.mode import mirror
 from headwater.spark.table import delta, merge
 from headwater.spark.table.layout import SEQUENCE
 from headwater.spark.table.path import table_path
+from headwater.spark.table.target import Whole
 from tests.chaos.worker import Place
 from tests.chaos.workload import KEYS
 
@@ -41,6 +42,11 @@ def plant_unguarded_merge() -> None:
         del session, app_id, until
         yield
 
+    def never(self: delta.DeltaTarget, whole: Whole, until: int) -> bool:
+        del self, whole, until
+        return False
+
+    delta.DeltaTarget._replaced = never  # type: ignore[method-assign]
     mirror.merge_sql = unguarded  # type: ignore[attr-defined]
     delta.carrying = nothing  # type: ignore[attr-defined]
 

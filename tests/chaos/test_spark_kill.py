@@ -44,6 +44,7 @@ LOAD = (
 # Of tables that stand; the seed shuffles them.
 MIDDLE = (
     "spark.table.before_merge",
+    "spark.table.rows_written",
     "spark.table.after_merge",
     "spark.state.before_commit",
     "spark.state.after_commit",
@@ -160,14 +161,14 @@ def _kill_on(mirror: Mirrored, kills: list[Kill]) -> None:
     assert mirror.differences() == []
 
 
-def _outrun(mirror: Mirrored, plant: str) -> list[str]:
-    """A driver is frozen before its MERGE, its successor overtakes it, then it wakes up."""
+def _outrun(mirror: Mirrored, plant: str, at: str = "spark.table.before_merge") -> list[str]:
+    """A driver is frozen before its commit, its successor overtakes it, then it wakes up."""
     mirror.advance()
     mirror.run_to_the_end(plant=plant)
     mirror.workload.rewrite()
     mirror.capture()
-    with mirror.driver("spark.table.before_merge=sleep:3", plant=plant) as zombie:
-        mirror.wait_for(zombie, "spark.table.before_merge")
+    with mirror.driver(f"{at}=sleep:3", plant=plant) as zombie:
+        mirror.wait_for(zombie, at)
         os.kill(zombie.pid, signal.SIGSTOP)
         mirror.workload.rewrite()
         mirror.capture()
@@ -182,11 +183,12 @@ def _outrun(mirror: Mirrored, plant: str) -> list[str]:
 # Eight more drivers, for what tests/spark/test_guard.py shows within one session.
 if FULL:
 
+    @pytest.mark.parametrize("at", ["spark.table.before_merge", "spark.table.rows_written"])
     def test_tables_stand_when_a_frozen_driver_wakes_after_its_successor(
-        workers: Nursery, arena: Path
+        workers: Nursery, arena: Path, at: str
     ) -> None:
         with mirrored(workers, arena, 1) as mirror:
-            assert _outrun(mirror, "") == []
+            assert _outrun(mirror, "", at) == []
 
     def test_suite_reports_a_violation_when_the_merge_has_no_sequence_guard(
         workers: Nursery, arena: Path

@@ -215,13 +215,10 @@ class TableJob:
     def _reread(self, frame: DataFrame, after: int, until: int) -> DataFrame:
         """Events that the stream has passed, for a table that has not taken them."""
         reader = frame.sparkSession.read.format(NAME)
-        if self.tables:  # a parked table may have been left out since
+        reader = reader.option("startingSequence", after).option("endingSequence", until)
+        if self.tables:  # one that is no longer asked for has nothing to take, and is released
             reader = reader.option("tables", ",".join(self.tables))
-        return (
-            reader.option("startingSequence", after)
-            .option("endingSequence", until)
-            .load(str(Path(self.log_path).resolve()))
-        )
+        return reader.load(str(Path(self.log_path).resolve()))
 
     def run_once(self, session: SparkSession) -> int:
         """Apply everything in the log now and move the cursor; returns the sequence reached.

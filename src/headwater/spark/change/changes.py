@@ -41,7 +41,8 @@ class TableChanges:
 
     `schema` is what its rows are read as; `readings` has, by schema id, the shape's own form of
     each column that it tells of. `shapes` are in the order of their coming, the newest last.
-    `truncated_at` is the last truncate, before which nothing counts; `carrying` counts the changes
+    `truncated_at` is the last truncate, before which nothing counts; `may_move` is false if no
+    update tells what was before it, so none can have changed a key; `carrying` counts the changes
     of a key that did not bring every column along. Rows of a snapshot and other events are counted
     apart.
     """
@@ -51,6 +52,7 @@ class TableChanges:
     readings: Readings
     partial: bool
     truncated_at: int | None
+    may_move: bool = True
     carrying: int = 0
     shapes: tuple[Shape, ...] = ()
     reads_told: int = 0
@@ -121,16 +123,7 @@ def others_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
 def row_changes(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
     """Every change of a row with typed columns, a changed key as a delete and an upsert."""
     rows = events_of(frame, changes, after).where(~_is(Operation.TRUNCATE))
-    parsed = with_image(rows, "__old", "before", _keys(changes), changes.readings)
-    moved = _is(Operation.UPDATE) & f.col("before").isNotNull()
-    split = parsed.withColumn(MOVED, moved & ~_same_key(changes)).withColumn(
-        "__leaves",
-        f.explode(
-            f.when(f.col(MOVED), f.array(flag(value=True), flag(value=False))).otherwise(
-                f.array(flag(value=False))
-            )
-        ),
-    )
+    split = _split(rows, changes) if changes.may_move else _unmoved(rows)
     return split.select(
         f.col("sequence_number").alias(SEQ),
         committed_at().alias(AT),
@@ -139,6 +132,23 @@ def row_changes(frame: DataFrame, changes: TableChanges, after: int) -> DataFram
         missing(changes).alias(MISSING),
         (f.size(f.coalesce("unavailable_columns", f.array())) > 0).alias(PARTIAL),
         MOVED,
+    )
+
+
+def _unmoved(rows: DataFrame) -> DataFrame:
+    return rows.withColumns({MOVED: flag(value=False), "__leaves": flag(value=False)})
+
+
+def _split(rows: DataFrame, changes: TableChanges) -> DataFrame:
+    parsed = with_image(rows, "__old", "before", _keys(changes), changes.readings)
+    moved = _is(Operation.UPDATE) & f.col("before").isNotNull()
+    return parsed.withColumn(MOVED, moved & ~_same_key(changes)).withColumn(
+        "__leaves",
+        f.explode(
+            f.when(f.col(MOVED), f.array(flag(value=True), flag(value=False))).otherwise(
+                f.array(flag(value=False))
+            )
+        ),
     )
 
 
@@ -211,7 +221,7 @@ def _columns(changes: TableChanges) -> list[SparkColumn]:
     chosen = []
     for column in changes.schema.columns:
         value = typed(column, ROW)
-        if column.name in _key(changes):
+        if changes.may_move and column.name in _key(changes):
             value = f.when(f.col("__leaves"), typed(column, "__old")).otherwise(value)
         chosen.append(value.alias(column.name))
     return chosen

@@ -12,7 +12,7 @@ from headwater.spark.sql import quoted
 from headwater.spark.table.layout import MIRROR, SEQUENCE
 from headwater.spark.table.merge import merge_sql
 from headwater.spark.table.pruning import pruned
-from headwater.spark.table.target import Standing, Target
+from headwater.spark.table.target import Standing, Target, Whole
 
 
 def mirror(table: Target, task: Task, standing: Standing) -> None:
@@ -24,10 +24,19 @@ def mirror(table: Target, task: Task, standing: Standing) -> None:
     if changes.carrying:
         rows = completed(rows, changes, None if emptied else table.rows(standing))
     last = latest_per_key(rows, changes, emptied=emptied)
+    stored = [*(col(quoted(name)) for name in changes.columns), col(SEQ).alias(SEQUENCE)]
     if is_new:
         kept = last.where(f"NOT {DELETED} AND NOT {PARTIAL}")
-        names = map(quoted, changes.columns)
-        table.fill(kept.select(*names, col(SEQ).alias(SEQUENCE)), task.until)
-    else:
-        with pruned(last, changes.schema.primary_key, standing) as (kept, within):
-            table.write(kept, task.until, lambda name, view: merge_sql(name, view, changes, within))
+        table.fill(kept.select(*stored), task.until)
+        return
+    whole = None
+    if not changes.merges and not emptied:
+        # The table has nothing from after its position, so every row here is newer than its own.
+        whole = Whole(last.select(*stored, DELETED), changes.schema.primary_key, gone=DELETED)
+    with pruned(last, changes.schema.primary_key, standing) as within:
+        table.write(
+            last,
+            task.until,
+            lambda target, view: merge_sql(target, view, changes, within()),
+            whole,
+        )

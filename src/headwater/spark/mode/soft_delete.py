@@ -34,6 +34,7 @@ def soft_delete(table: Target, task: Task, standing: Standing) -> None:
     names = (*changes.columns, *SOFT_DELETE)
     newer = f"s.{SEQUENCE} > t.{SEQUENCE}"
     key = changes.schema.primary_key
-    with pruned(last.where(~f.col(HELD)), key, standing) as (kept, within):
-        upsert = Upsert(names, key, updates=names, when=newer, within=within)
-        table.write(kept, task.until, upsert)
+    rows = last.where(~f.col(HELD))
+    with pruned(rows, key, standing) as within:
+        upsert = Upsert(names, key, updates=names, when=newer, within=within())
+        table.write(rows, task.until, upsert)

@@ -62,10 +62,9 @@ class Publication:
             replace(each, published=published and each.sequence == batch.until) for each in fresh
         ]
         failpoint("spark.state.before_commit")
-        table.append(at_end, batch.until, published=published)
+        self._version = table.append(at_end, batch.until, published=published)
         failpoint("spark.state.after_commit")
         self._last, self._until = last, batch.until
-        self._version = max(version, 0) + 1  # a new table begins with a version of its own
 
     def _news(self, batch: Finished) -> Sequence[Reached]:
         """What the state does not say yet: a table may appear whole at an end that it knows."""

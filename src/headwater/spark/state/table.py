@@ -2,25 +2,28 @@
 
 A row per table and mode that a batch changed; a table without a row in a batch stands as its last
 row says. A batch that changed no table has one row without a table. The rows of a batch are one
-plain append. It carries no `txnVersion`: Delta would read its whole log for it, three more jobs at
-each commit, and what a late writer adds is true at its own sequence number anyway.
+plain append, for which no Spark job runs. It carries no position of its own: what a late writer
+adds is true at its own sequence number anyway.
 """
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
+import pyarrow as pa
 from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 
 from headwater.event import TableId
 from headwater.spark.modes import Mode
-from headwater.spark.sql import column_list, literal, quoted
+from headwater.spark.sql import column_list, quoted
 from headwater.spark.state.entry import Entry
+from headwater.spark.table.delta_append import append
+from headwater.spark.table.delta_upkeep import DeltaUpkeep
+from headwater.spark.table.deltalog import newest
 
 COLUMNS = {
     "sequence": "bigint",
@@ -37,7 +40,16 @@ COLUMNS = {
     "consumer": "string",
 }
 _TIMES = ("committed_at", "applied_at")
-_NULL = "CAST(NULL AS STRING)"
+_TYPES = {
+    "bigint": pa.int64(),
+    "string": pa.string(),
+    "boolean": pa.bool_(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+}
+_ARROW = pa.schema([(name, _TYPES[kind]) for name, kind in COLUMNS.items()])
+_MANY_FILES = 100
+_COMPACT_BYTES = 32 * 1024**2
+_RETAIN_S = 7 * 24 * 3600
 
 
 def state_path(location: str) -> str:
@@ -47,10 +59,8 @@ def state_path(location: str) -> str:
 
 def delta_version(session: SparkSession, path: str) -> int:
     """The newest version of the Delta table at a path, -1 if there is none."""
-    jvm: Any = session._jvm  # noqa: SLF001 - PySpark has no public door to Delta's log
-    none = jvm.scala.Option.empty()
-    log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)  # noqa: SLF001
-    return int(log.update(False, none, none).version())  # noqa: FBT003
+    found = newest(session, path)
+    return -1 if found is None else int(found.version())
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,51 +105,54 @@ class StateTable:
         until = max((row["sequence"] for row in found), default=0)
         return Written(until, tuple(_entry(row) for row in found if row["table"] is not None))
 
-    def append(self, entries: Sequence[Entry], until: int, *, published: bool) -> None:
-        """Write the rows of the batch that ends at `until`."""
+    def append(self, entries: Sequence[Entry], until: int, *, published: bool) -> int:
+        """Write the rows of the batch that ends at `until`; returns the table's version then."""
         self._create()
-        # Literals, not Python rows: a local relation needs no tasks to be made.
-        told = [self._values(entry) for entry in entries]
+        told = [self._told(entry) for entry in entries]
         if not any(entry.sequence == until for entry in entries):
             told.append(self._bare(until, published=published))
-        values = ", ".join(f"({', '.join(row)})" for row in told)
-        names = ", ".join(map(quoted, COLUMNS))
-        rows = self._session.sql(f"SELECT * FROM VALUES {values} AS t({names})")
-        (
-            rows.coalesce(1)
-            .write.format("delta")
-            .mode("append")
-            .option("userMetadata", json.dumps({"headwater": {"sequence": until}}))
-            .save(self._path)
-        )
+        version = append(self._session, self._path, pa.Table.from_pylist(told, _ARROW), until)
+        return self._looked_after() or version
+
+    def _looked_after(self) -> int | None:
+        """Each batch adds a small file: without compaction a reader would open them all."""
+        upkeep = DeltaUpkeep(self._session, self._path)
+        if upkeep.files().count <= _MANY_FILES:
+            return None
+        upkeep.compact(_COMPACT_BYTES)
+        upkeep.expire(_RETAIN_S)
+        return self.version()
 
     def _create(self) -> None:
         if self.version() < 0:
-            # Each batch adds a small file; without compaction a reader would open them all.
             self._session.sql(
                 f"CREATE TABLE IF NOT EXISTS delta.{quoted(self._path)} ({column_list(COLUMNS)})"
-                " USING delta TBLPROPERTIES ('delta.autoOptimize.autoCompact' = 'true')"
+                " USING delta"
             )
 
-    def _values(self, entry: Entry) -> list[str]:
-        schema = entry.table.schema
-        return [
-            f"{entry.sequence}L",
-            _NULL if schema is None else literal(schema),
-            *map(literal, (entry.table.name, entry.mode, entry.path)),
-            *(f"{entry.version}L", f"{entry.applied}L", str(entry.published).lower()),
-            *(f"timestamp_micros({us})" for us in (entry.committed_at_us, entry.applied_at_us)),
-            *self._signed(),
-        ]
+    def _told(self, entry: Entry) -> dict[str, Any]:
+        return {
+            "sequence": entry.sequence,
+            "schema": entry.table.schema,
+            "table": entry.table.name,
+            "mode": entry.mode,
+            "path": entry.path,
+            "version": entry.version,
+            "applied": entry.applied,
+            "published": entry.published,
+            "committed_at": entry.committed_at_us,
+            "applied_at": entry.applied_at_us,
+            **self._signed(),
+        }
 
-    def _bare(self, until: int, *, published: bool) -> list[str]:
+    def _bare(self, until: int, *, published: bool) -> dict[str, Any]:
         """The row of a batch that changed no table."""
-        nothing = (_NULL, _NULL, _NULL, _NULL, "CAST(NULL AS BIGINT)", "CAST(NULL AS BIGINT)")
-        times = ("CAST(NULL AS TIMESTAMP)", f"timestamp_micros({time.time_ns() // 1000})")
-        return [f"{until}L", *nothing, str(published).lower(), *times, *self._signed()]
+        now = time.time_ns() // 1000
+        told = {"sequence": until, "published": published, "applied_at": now}
+        return {**told, **self._signed()}
 
-    def _signed(self) -> list[str]:
-        return [literal(self._writer.log_id), literal(self._writer.consumer)]
+    def _signed(self) -> dict[str, Any]:
+        return {"log": self._writer.log_id, "consumer": self._writer.consumer}
 
 
 def last_entries(rows: DataFrame, until: int | None = None) -> list[Entry]:

@@ -8,7 +8,7 @@ repeated. The commit's metadata says the same for people who read the table's hi
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
@@ -20,13 +20,15 @@ from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
 from headwater.spark.table.alteration import Alteration
 from headwater.spark.table.delta_columns import shape_of, statements, table_properties
+from headwater.spark.table.delta_files import KnownFiles
+from headwater.spark.table.delta_replace import Replacement
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
 from headwater.spark.table.deltalog import carried, carrying, newest
 from headwater.spark.table.generation import DeltaGeneration, begun_below
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.path import table_of, table_path
 from headwater.spark.table.shape import COLUMNS, TableShape, memory_of
-from headwater.spark.table.target import Standing, Statement
+from headwater.spark.table.target import Standing, Statement, Whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +37,13 @@ class DeltaTargets:
 
     location: str
     log_id: str
+    known: KnownFiles = field(default_factory=KnownFiles, compare=False, repr=False)
 
     def open(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaTarget:
         """The table that keeps a source table in a mode."""
         # The log's name, not the checkpoint's: checkpoints may be lost.
-        return DeltaTarget(
-            session, table_path(self.location, table, mode), f"headwater:{self.log_id}"
-        )
+        path = table_path(self.location, table, mode)
+        return DeltaTarget(session, path, f"headwater:{self.log_id}", self.known)
 
     def upkeep(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaUpkeep:
         """The same table from the side of its files."""
@@ -56,11 +58,18 @@ class DeltaTarget:
     """Implements Target and Loadable for a table at a path."""
 
     def __init__(
-        self, session: SparkSession, path: str, app_id: str, *, vectors: bool = True
+        self,
+        session: SparkSession,
+        path: str,
+        app_id: str,
+        known: KnownFiles | None = None,
+        *,
+        vectors: bool = True,
     ) -> None:
         self._session = session
         self._path = path
         self._app_id = app_id
+        self._known = known or KnownFiles()
         self._vectors = vectors
         self._name = f"delta.{quoted(path)}"
 
@@ -143,15 +152,28 @@ class DeltaTarget:
             rows.write.format("delta").mode("overwrite").save(self._path)
             failpoint("spark.table.after_fill")
 
-    def write(self, rows: DataFrame, until: int, statement: Statement) -> None:
+    def write(
+        self, rows: DataFrame, until: int, statement: Statement, whole: Whole | None = None
+    ) -> None:
         """Bring the table to `until` in one commit that carries its position."""
+        failpoint("spark.table.before_merge")
+        if whole is None or not self._replaced(whole, until):
+            self._merged(rows, until, statement)
+        failpoint("spark.table.after_merge")
+
+    def _replaced(self, whole: Whole, until: int) -> bool:
+        replacement = Replacement(self._session, self._path, self._known)
+        if not replacement.suits(whole):
+            return False
+        replacement.commit(whole, self._app_id, until)
+        return True
+
+    def _merged(self, rows: DataFrame, until: int, statement: Statement) -> None:
         view = f"headwater_{uuid4().hex}"
         rows.createOrReplaceTempView(view)
         try:
             with carrying(self._session, self._app_id, until):
-                failpoint("spark.table.before_merge")
                 self._session.sql(statement(self._name, view))
-                failpoint("spark.table.after_merge")
         finally:
             self._session.catalog.dropTempView(view)
 
@@ -161,4 +183,4 @@ class DeltaTarget:
 
     def _beside(self, path: str, app_id: str) -> DeltaTarget:
         # Deletion vectors are found by the folder of their table, and these files will change it.
-        return DeltaTarget(self._session, path, app_id, vectors=False)
+        return DeltaTarget(self._session, path, app_id, self._known, vectors=False)

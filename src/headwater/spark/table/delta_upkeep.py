@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headwater.failpoint import failpoint
 from headwater.spark.sql import quoted
+from headwater.spark.table.deltalog import log_at, noted
+from headwater.spark.table.scala import jvm_of, singleton
 from headwater.spark.table.upkeep import Files, WriteCost
 
 _LARGEST = "spark.databricks.delta.optimize.maxFileSize"
@@ -25,27 +26,24 @@ class DeltaUpkeep:
         self._path = path
         self._name = f"delta.{quoted(path)}"
 
-    def _log(self) -> Any:
-        jvm: Any = self._session._jvm  # noqa: SLF001 - PySpark has no public door to DeltaLog
-        session = self._session._jsparkSession  # noqa: SLF001
-        return jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session, self._path)
-
     def files(self) -> Files:
         """What the newest version consists of; Delta counts as it commits, so nothing is read."""
-        snapshot = self._log().unsafeVolatileSnapshot()
+        snapshot = log_at(self._session, self._path).unsafeVolatileSnapshot()
         if snapshot.version() < 0:  # it is being loaded
             return Files(0, 0)
+        note = noted(snapshot)
+        if note is not None:
+            return Files(int(note.numFiles()), int(note.tableSizeBytes()))
         return Files(int(snapshot.numOfFiles()), int(snapshot.sizeInBytes()))
 
     def last_cost(self) -> WriteCost | None:
         """The price of the newest commit, from the commit itself: history would be a Spark job."""
-        log = self._log()
+        log = log_at(self._session, self._path)
         version = log.unsafeVolatileSnapshot().version()
         if version < 0:
             return None
-        jvm: Any = self._session._jvm  # noqa: SLF001
-        names = getattr(jvm.org.apache.spark.sql.delta.util, "FileNames$")
-        file = getattr(names, "MODULE$").unsafeDeltaFile(log.logPath(), version)
+        names = singleton(jvm_of(self._session).org.apache.spark.sql.delta.util, "FileNames")
+        file = names.unsafeDeltaFile(log.logPath(), version)
         lines = log.store().read(file, log.newDeltaHadoopConf())
         for number in range(lines.size()):
             action = json.loads(lines.apply(number))
@@ -69,6 +67,8 @@ class DeltaUpkeep:
 
 def _cost(metrics: dict[str, str]) -> WriteCost | None:
     if "numTargetRowsCopied" not in metrics:
-        return None
+        # Rows that were marked or added: none had to be written again.
+        written = metrics.get("numOutputRows")
+        return None if written is None else WriteCost(int(written), 0)
     changed = sum(int(metrics.get(name, "0")) for name in _CHANGED)
     return WriteCost(changed, int(metrics["numTargetRowsCopied"]))

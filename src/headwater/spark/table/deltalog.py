@@ -9,16 +9,13 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headwater.spark.table.scala import items_of, jvm_of, none
+
 VECTORS = "delta.enableDeletionVectors"
 
 _APP_ID = "spark.databricks.delta.write.txnAppId"
 _VERSION = "spark.databricks.delta.write.txnVersion"
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
-
-
-def jvm_of(session: SparkSession) -> Any:
-    """The JVM behind a session; PySpark has no public door to Delta's classes."""
-    return session._jvm  # noqa: SLF001
 
 
 def log_at(session: SparkSession, path: str) -> Any:
@@ -29,13 +26,26 @@ def log_at(session: SparkSession, path: str) -> Any:
 
 def newest(session: SparkSession, path: str) -> Any | None:
     """The newest version of a table, None if there is none."""
-    none = jvm_of(session).scala.Option.empty()
-    snapshot = log_at(session, path).update(False, none, none)  # noqa: FBT003
+    nothing = none(session)
+    snapshot = log_at(session, path).update(False, nothing, nothing)  # noqa: FBT003
     return snapshot if snapshot.version() >= 0 else None
+
+
+def noted(snapshot: Any) -> Any | None:
+    """What Delta wrote down beside a commit; None where an older writer did not.
+
+    To ask the version itself takes Spark jobs: it would be put together from the whole log.
+    """
+    found = snapshot.checksumOpt()
+    return found.get() if found.isDefined() else None
 
 
 def carried(snapshot: Any, app_id: str) -> int:
     """The position that a version carries, 0 if none."""
+    note = noted(snapshot)
+    if note is not None and note.setTransactions().isDefined():
+        known = items_of(note.setTransactions().get())
+        return next((int(each.version()) for each in known if each.appId() == app_id), 0)
     found = snapshot.transactions().get(app_id)
     return int(found.get()) if found.isDefined() else 0
 
@@ -43,15 +53,23 @@ def carried(snapshot: Any, app_id: str) -> int:
 @contextmanager
 def carrying(session: SparkSession, app_id: str, until: int) -> Iterator[None]:
     """A commit of the session records `until`; Delta skips one that it has seen."""
-    told = {
-        _APP_ID: app_id,
-        _VERSION: str(until),
-        _METADATA: json.dumps({"headwater": {"sequence": until}}),
-    }
-    for name, value in told.items():
+    with _set(session, {_APP_ID: app_id, _VERSION: str(until)}), saying(session, until):
+        yield
+
+
+@contextmanager
+def saying(session: SparkSession, until: int) -> Iterator[None]:
+    """A commit of the session says for people up to where it brings its table."""
+    with _set(session, {_METADATA: json.dumps({"headwater": {"sequence": until}})}):
+        yield
+
+
+@contextmanager
+def _set(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    for name, value in settings.items():
         session.conf.set(name, value)
     try:
         yield
     finally:
-        for name in told:
+        for name in settings:
             session.conf.unset(name)

@@ -16,9 +16,11 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.event import TableSchema
 from headwater.failpoint import failpoint
-from headwater.spark.table.deltalog import carried, carrying, jvm_of, newest
+from headwater.spark.table.delta_commit import action, commit
+from headwater.spark.table.deltalog import carried, carrying, newest
 from headwater.spark.table.layout import Layout
-from headwater.spark.table.switch import action, commit, switch_in
+from headwater.spark.table.scala import jvm_of
+from headwater.spark.table.switch import switch_in
 from headwater.spark.table.target import Taken, Target
 
 # No leading underscore: VACUUM of the table must see these files, to remove them when it is time.

@@ -37,22 +37,26 @@ _WRITTEN: dict[str, Callable[[Any], str]] = {
 
 
 @contextmanager
-def pruned(
-    rows: DataFrame, key: Sequence[str], standing: Standing
-) -> Iterator[tuple[DataFrame, str]]:
-    """The rows, and a condition over `t`: every row of the table with one of their keys fulfils it.
+def pruned(rows: DataFrame, key: Sequence[str], standing: Standing) -> Iterator[Callable[[], str]]:
+    """Who calls it gets a condition over `t` that every row with one of these keys fulfils.
 
-    The rows are worked out once for both.
+    The rows are worked out once, for the condition and for the statement that has it. A target that
+    needs no statement asks for none.
     """
     written = _WRITTEN.get(rows.schema[key[0]].dataType.simpleString())
-    if standing.files < _WORTH_FILES or written is None:
-        yield rows, EVERYWHERE
-        return
-    rows.persist()
+    found: list[str] = [EVERYWHERE] if standing.files < _WORTH_FILES or written is None else []
+
+    def within() -> str:
+        if not found and written is not None:
+            rows.persist()
+            found.append(_condition(_ranges(rows, key[0]), key[0], written))
+        return found[0]
+
     try:
-        yield rows, _condition(_ranges(rows, key[0]), key[0], written)
+        yield within
     finally:
-        rows.unpersist()
+        if rows.is_cached:
+            rows.unpersist()
 
 
 def _ranges(rows: DataFrame, name: str) -> Ranges:

@@ -30,6 +30,18 @@ class Standing:
     files: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class Whole:
+    """What a statement does, for a target that needs none: rows of these keys go, these come.
+
+    `rows` have every column of the table, one row for each key, and `gone` where none comes.
+    """
+
+    rows: DataFrame
+    key: tuple[str, ...]
+    gone: str
+
+
 class Target(Protocol):
     """One table, written through one session. Every commit of ours carries its position."""
 
@@ -70,8 +82,10 @@ class Target(Protocol):
         """Bring a new table to `until` with these rows; there is nothing to merge with."""
         ...
 
-    def write(self, rows: DataFrame, until: int, statement: Statement) -> None:
-        """Bring the table to `until` by one statement, in one commit."""
+    def write(
+        self, rows: DataFrame, until: int, statement: Statement, whole: Whole | None = None
+    ) -> None:
+        """Bring the table to `until` in one commit: by the statement, or as `whole` says it."""
         ...
 
 

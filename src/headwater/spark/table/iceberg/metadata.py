@@ -9,25 +9,23 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headwater.spark.table.iceberg.history import LOG, SEQUENCE, History
+from headwater.spark.table.scala import activate, jvm_of
 
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
 
 
 def load(session: SparkSession, name: str) -> Any:
     """The table of a name, from the other side of the gateway."""
-    jvm: Any = session._jvm  # noqa: SLF001
-    # A catalog that the session has not used yet is made from the settings of the active one.
-    jvm.org.apache.spark.sql.classic.SparkSession.setActiveSession(session._jsparkSession)  # noqa: SLF001
-    door = jvm.org.apache.iceberg.spark.Spark3Util.loadIcebergTable
+    activate(session)  # a catalog that was not used yet is made from the active one's settings
+    door = jvm_of(session).org.apache.iceberg.spark.Spark3Util.loadIcebergTable
     return door(session._jsparkSession, name)  # noqa: SLF001
 
 
 def history_of(session: SparkSession, table: Any) -> History:
     """Told whole in one call: thousands of snapshots one by one would take seconds."""
     table.refresh()
-    jvm: Any = session._jvm  # noqa: SLF001
     metadata = table.operations().current()
-    return History.parse(jvm.org.apache.iceberg.TableMetadataParser.toJson(metadata))
+    return History.parse(jvm_of(session).org.apache.iceberg.TableMetadataParser.toJson(metadata))
 
 
 @contextmanager

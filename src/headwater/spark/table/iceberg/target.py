@@ -29,7 +29,7 @@ from headwater.spark.table.iceberg.publish import publish
 from headwater.spark.table.iceberg.upkeep import IcebergUpkeep
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.shape import COLUMNS, TableShape, memory
-from headwater.spark.table.target import Standing, Statement
+from headwater.spark.table.target import Standing, Statement, Whole
 
 _ATTEMPTS = 5
 _PROPERTIES = {
@@ -143,8 +143,11 @@ class IcebergTarget:
 
         self._commit(until, append)
 
-    def write(self, rows: DataFrame, until: int, statement: Statement) -> None:
+    def write(
+        self, rows: DataFrame, until: int, statement: Statement, whole: Whole | None = None
+    ) -> None:
         """Bring the table to `until` in one snapshot that carries its position."""
+        del whole  # its MERGE marks rows and adds files as well
         view = f"headwater_{uuid4().hex}"
         rows.createOrReplaceTempView(view)
 

@@ -1,0 +1,38 @@
+"""Commits that no statement makes: actions of Delta's protocol, put together by us."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from headwater.spark.table.deltalog import log_at
+from headwater.spark.table.scala import jvm_of, none, sequence, singleton
+
+
+def action(session: SparkSession, kind: str, fields: Mapping[str, Any]) -> Any:
+    """One action."""
+    door = singleton(jvm_of(session).org.apache.spark.sql.delta.actions, "Action")
+    return door.fromJson(json.dumps({kind: fields}))
+
+
+def position(session: SparkSession, app_id: str, until: int) -> Any:
+    """The action that carries a position; `carrying` says it only to Delta's own statements."""
+    told = {"appId": app_id, "version": until, "lastUpdated": time.time_ns() // 1_000_000}
+    return action(session, "txn", told)
+
+
+def commit(session: SparkSession, table: str, actions: Sequence[Any]) -> int:
+    """Commit actions to a table that stands; returns the version."""
+    return finish(session, log_at(session, table).startTransaction(), actions)
+
+
+def finish(session: SparkSession, begun: Any, actions: Sequence[Any]) -> int:
+    """Commit actions in a transaction that was begun; returns the version."""
+    jvm, nothing = jvm_of(session), none(session)
+    write = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")
+    operation = write(jvm.org.apache.spark.sql.SaveMode.Append, *[nothing] * 8)
+    return int(begun.commit(sequence(session, actions), operation))
