@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Tables of a few rows: compiling each plan would take far longer than running it.
-_SMALL = {
+SMALL = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
     "spark.sql.adaptive.enabled": "false",
@@ -22,7 +22,7 @@ def spark() -> Iterator["SparkSession"]:
     from headwater.app.spark import register
     from headwater.spark.session import end_session, local_session
 
-    session = local_session(kafka=True, extra=_SMALL)
+    session = local_session(kafka=True, extra=SMALL)
     register(session)
     try:
         yield session

@@ -34,8 +34,8 @@ def plant_unguarded_merge() -> None:
     """A MERGE that neither compares sequence numbers nor carries its position in the commit."""
     guarded = merge.merge_sql
 
-    def unguarded(target: str, view: str, changes: TableChanges) -> str:
-        return guarded(target, view, changes).replace(f"s.{SEQ} > t.{SEQUENCE}", "true")
+    def unguarded(target: str, view: str, changes: TableChanges, within: str = "true") -> str:
+        return guarded(target, view, changes, within).replace(f"s.{SEQ} > t.{SEQUENCE}", "true")
 
     @contextmanager
     def nothing(session: SparkSession, app_id: str, until: int) -> Iterator[None]:

@@ -59,8 +59,16 @@ LAST = (
     "spark.keep.before_expire",
     "spark.source.before_commit",
 )
-# Of the append-only Parquet log, which has no tables to mirror.
-ELSEWHERE = {"spark.table.before_write"}
+# Of the append-only Parquet log, which has no tables to mirror, and of Iceberg, whose drivers are
+# killed in tests/spark/iceberg.
+ELSEWHERE = {
+    "spark.parquet.before_snapshot",
+    "spark.parquet.before_mark",
+    "spark.parquet.after_mark",
+    "spark.table.before_write",
+    "spark.iceberg.before_publish",
+    "spark.iceberg.after_publish",
+}
 TWICE = {"spark.batch.begin", "spark.batch.end"}
 # A first rename is two statements: the second is the one after which the table has new names.
 AT_THE_SECOND = {"spark.table.after_alter"}

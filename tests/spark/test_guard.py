@@ -44,8 +44,8 @@ def test_older_change_would_win_when_the_guard_is_planted_away(
     """The teeth of the test above: the same story with the guard removed goes wrong."""
     guarded = merge.merge_sql
 
-    def unguarded(target: str, view: str, changes: TableChanges) -> str:
-        sql = guarded(target, view, changes)
+    def unguarded(target: str, view: str, changes: TableChanges, within: str = "true") -> str:
+        sql = guarded(target, view, changes, within)
         planted = sql.replace("s.__sequence > t._headwater_sequence", "true")
         assert planted != sql
         return planted

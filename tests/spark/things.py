@@ -10,7 +10,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.contract import SourceBatch
 from headwater.event import (
@@ -32,6 +32,7 @@ from headwater.spark.sql import quoted
 from headwater.spark.table.delta import DeltaTargets
 from headwater.spark.table.layout import CURRENT, DELETED_FLAG, OP, SEQUENCE, TO_SEQUENCE
 from headwater.spark.table.path import table_path
+from headwater.spark.table.target import Targets
 from headwater.testing.builders import IDENTITY
 
 THINGS = TableId("public", "things")
@@ -109,10 +110,14 @@ class Pond:
     target: Path
     modes: Sequence[Mode] = ("mirror",)
     policy: SchemaPolicy = field(default_factory=SchemaPolicy)
+    table_format: str = "delta"
+
+    def targets(self, log_id: str) -> Targets:
+        return DeltaTargets(str(self.target), log_id)
 
     def apply(self, after: int, until: int) -> None:
         reader = self.things.log.reader()
-        targets = DeltaTargets(str(self.target), reader.log_id)
+        targets = self.targets(reader.log_id)
         modes = Modes(chosen=dict.fromkeys(self.modes, ("things",)))
         options = {"startingSequence": after, "endingSequence": until}
         frame = self.spark.read.format("headwater").options(**options)
@@ -120,13 +125,16 @@ class Pond:
         Tables(targets, reader, modes, evolution)(frame.load(str(self.things.log.path)), 0)
 
     def held(self, mode: Mode, names: Sequence[str]) -> list[tuple[Any, ...]]:
-        frame = self.spark.read.format("delta").load(table_path(str(self.target), THINGS, mode))
-        rows = frame.selectExpr(*map(quoted, names), *EXTRA[mode]).collect()
+        rows = self._frame(mode).selectExpr(*map(quoted, names), *EXTRA[mode]).collect()
         return sorted(map(tuple, rows), key=repr)
 
     def columns(self, mode: Mode = "mirror") -> dict[str, str]:
-        frame = self.spark.read.format("delta").load(table_path(str(self.target), THINGS, mode))
-        return {name: kind for name, kind in frame.dtypes if not name.startswith("_headwater")}
+        dtypes = self._frame(mode).dtypes
+        return {name: kind for name, kind in dtypes if not name.startswith("_headwater")}
+
+    def _frame(self, mode: Mode) -> DataFrame:
+        path = table_path(str(self.target), THINGS, mode)
+        return self.spark.read.format(self.table_format).load(path)
 
 
 SHAPES = (

@@ -39,9 +39,11 @@ from headwater.spark.state.as_of import AsOf
 from headwater.spark.state.publish import Publication
 from headwater.spark.state.table import Writer
 from headwater.spark.table.delta import DeltaTargets
+from headwater.spark.table.iceberg import CATALOG_PREFIX, IcebergTargets
+from headwater.spark.table.parquet import SnapshotPolicy
 from headwater.spark.table.upkeep import Upkeeps
 
-TableFormat = Literal["delta", "parquet"]
+TableFormat = Literal["delta", "iceberg", "parquet"]
 
 
 def register(session: SparkSession) -> None:
@@ -88,8 +90,9 @@ def _recipe(name: str, log: Path | str | None, registry: Mapping[str, str] | Non
 
 @dataclass(frozen=True, slots=True)
 class TableJob:
-    """Apply a log to tables below `target`; `interval_s` None catches up once and ends.
+    """Apply a log to tables in `target`; `interval_s` None catches up once and ends.
 
+    - `target`: a path or URI; for Iceberg also `catalog:NAME.NAMESPACE`, of the session's catalogs.
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
     - `schema_policy`: what tables do when the source changes its columns: `SchemaPolicy("halt")`.
@@ -99,6 +102,7 @@ class TableJob:
     - `reports`: how each table fares, while the job runs.
     - `preserve_transactions`: publish only sets of tables that all stand at one position; see
       `as_of`.
+    - `snapshots`: how often Parquet tables get their rows written out: `SnapshotPolicy(every=20)`.
     """
 
     log_path: Path | str
@@ -116,6 +120,7 @@ class TableJob:
     maintenance: KeepPolicy | None = field(default_factory=KeepPolicy)
     reports: Reports = field(default_factory=Reports, compare=False)
     preserve_transactions: bool = True
+    snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
@@ -134,13 +139,22 @@ class TableJob:
 
     @property
     def checkpoint(self) -> str:
-        """Spark's own place, beside the tables; it can be lost, because the tables know theirs."""
+        """Spark's own place, beside the tables; it can be lost, because the tables know theirs.
+
+        A catalog has no folder of ours: then it is beside the log.
+        """
+        if self._in_catalog:
+            return f"{Path(self.log_path).resolve()}-spark/checkpoint-{self.consumer}"
         return f"{self.location}/_headwater/checkpoint-{self.consumer}"
 
     @property
+    def _in_catalog(self) -> bool:
+        return self.table_format == "iceberg" and self.target.startswith(CATALOG_PREFIX)
+
+    @property
     def location(self) -> str:
-        """The target as Spark needs it: a URI as given, a path made absolute."""
-        return _location(self.target)
+        """The target as Spark needs it: a URI or catalog as given, a path made absolute."""
+        return self.target if self._in_catalog else _location(self.target)
 
     def start(self, session: SparkSession) -> RunningStream:
         """Start the stream in the session."""
@@ -170,30 +184,29 @@ class TableJob:
 
     def _apply(self) -> Apply:
         reader = SqliteLog(self.log_path).reader()
-        match self.table_format:
-            case "delta":
-                targets = DeltaTargets(self.location, reader.log_id)
-                evolution = Evolution(self.schema_policy, SqliteLog(self.log_path).commands)
-                return Tables(
-                    targets,
-                    reader,
-                    self.kept(),
-                    evolution,
-                    at_once=self.tables_at_once,
-                    parking=Parking(
-                        CursorPlaces(self.log_path, self.consumer, self.tables),
-                        self.on_table_error,
-                    ),
-                    reread=self._reread,
-                    reports=self.reports,
-                    keeper=self._keeper(targets),
-                    publication=self._publication(reader.log_id),
-                    look=LogLook(reader, self.checkpoint, self.tables),
-                )
-            case "parquet":
-                return AppendLog(self.location, reader)
+        targets = targets_of(self.table_format, self.location, reader.log_id)
+        if targets is None:
+            return AppendLog(self.location, reader, reader.log_id, self.snapshots)
+        return Tables(
+            targets,
+            reader,
+            self.kept(),
+            Evolution(self.schema_policy, SqliteLog(self.log_path).commands),
+            at_once=self.tables_at_once,
+            parking=Parking(
+                CursorPlaces(self.log_path, self.consumer, self.tables), self.on_table_error
+            ),
+            reread=self._reread,
+            reports=self.reports,
+            keeper=self._keeper(targets),
+            publication=self._publication(reader.log_id),
+            look=LogLook(reader, self.checkpoint, self.tables),
+        )
 
-    def _publication(self, log_id: str) -> Publication:
+    def _publication(self, log_id: str) -> Publication | None:
+        """Sets of versions are kept in a Delta table, of Delta tables."""
+        if self.table_format != "delta":
+            return None
         return Publication(
             self.location,
             Writer(log_id, self.consumer),
@@ -235,6 +248,19 @@ class TableJob:
         return acked
 
 
+def targets_of(
+    table_format: TableFormat, location: str, log_id: str
+) -> DeltaTargets | IcebergTargets | None:
+    """The tables of a format; None for Parquet, which has folders of changes and no tables."""
+    match table_format:
+        case "delta":
+            return DeltaTargets(location, log_id)
+        case "iceberg":
+            return IcebergTargets(location, log_id)
+        case "parquet":
+            return None
+
+
 def _location(target: str) -> str:
     place = target.rstrip("/")
     return place if "://" in place else str(Path(place).resolve())
@@ -274,7 +300,7 @@ def spark_session(
     cores = master.removeprefix("local").strip("[]") or "1"
     try:
         session = local_session(
-            delta=table_format == "delta",
+            formats=() if table_format == "parquet" else (table_format,),
             kafka=kafka,
             cores=2 if cores == "*" else int(cores),
         )

@@ -127,6 +127,7 @@ def table_job(
     from headwater.app.spark import TableJob
     from headwater.app.spark_meter import SparkMeter
     from headwater.spark.apply.report import Reports
+    from headwater.spark.table.parquet import SnapshotPolicy
 
     return TableJob(
         log_path=config.log.path,
@@ -143,6 +144,7 @@ def table_job(
         maintenance=_maintenance(settings),
         schema_policy=_schema_policy(config, settings),
         reports=Reports() if metrics is None else Reports(SparkMeter(metrics)),
+        snapshots=SnapshotPolicy(settings.snapshots.every, settings.snapshots.keep_changes),
     )
 
 

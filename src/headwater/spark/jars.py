@@ -18,6 +18,7 @@ import pyspark
 
 from headwater.errors import MachineError
 
+SPARK = ".".join(pyspark.__version__.split(".")[:2])
 _TIME_LIMIT_S = 300
 
 
@@ -34,21 +35,34 @@ class JarSet:
     transitive: bool = True
 
 
+_DELTA = (
+    "io.delta_delta-spark",
+    "io.delta_delta-storage",
+    "io.delta_delta-kernel-api",
+    "io.delta_delta-kernel-defaults",
+    "io.delta_delta-kernel-unitycatalog",
+    "io.unitycatalog_unitycatalog-client",
+    "io.unitycatalog_unitycatalog-hadoop",
+)
+_KAFKA = (
+    "org.apache.spark_spark-sql-kafka",
+    "org.apache.spark_spark-token-provider-kafka",
+    "org.apache.kafka_kafka-clients",
+    "org.apache.commons_commons-pool2",
+)
+# By what for and for which Spark.
 _SETS = {
-    "delta": JarSet(
-        "delta-4.4.0",
-        ("io.delta:delta-spark_4.2_2.13:4.4.0",),
-        (
-            "io.delta_delta-spark",
-            "io.delta_delta-storage",
-            "io.delta_delta-kernel-api",
-            "io.delta_delta-kernel-defaults",
-            "io.delta_delta-kernel-unitycatalog",
-            "io.unitycatalog_unitycatalog-client",
-            "io.unitycatalog_unitycatalog-hadoop",
-        ),
+    ("delta", "4.2"): JarSet("delta-4.4.0", ("io.delta:delta-spark_4.2_2.13:4.4.0",), _DELTA),
+    ("delta", "4.1"): JarSet(
+        "delta-4.4.0-spark-4.1", ("io.delta:delta-spark_4.1_2.13:4.4.0",), _DELTA
     ),
-    "kafka": JarSet(
+    ("iceberg", "4.1"): JarSet(
+        "iceberg-1.12.0",
+        ("org.apache.iceberg:iceberg-spark-runtime-4.1_2.13:1.12.0",),
+        ("org.apache.iceberg_iceberg-spark-runtime",),
+        transitive=False,
+    ),
+    ("kafka", "4.2"): JarSet(
         "kafka-4.2.0",
         (
             "org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0",
@@ -57,29 +71,38 @@ _SETS = {
             "org.apache.kafka:kafka-clients:3.9.2",
             "org.apache.commons:commons-pool2:2.13.1",
         ),
-        (
-            "org.apache.spark_spark-sql-kafka",
-            "org.apache.spark_spark-token-provider-kafka",
-            "org.apache.kafka_kafka-clients",
-            "org.apache.commons_commons-pool2",
-        ),
+        _KAFKA,
         transitive=False,
     ),
 }
-SETS = tuple(_SETS)
+SETS = tuple(dict.fromkeys(name for name, _ in _SETS))
+# The newest Spark that there is a build for, as a package.
+_NEWEST = {"delta": "4.2.0", "iceberg": "4.1.4", "kafka": "4.2.0"}
+
+
+def jar_set(name: str, spark: str = SPARK) -> JarSet:
+    """What is needed for a name; MachineError if there is no build of it for this Spark."""
+    found = _SETS.get((name, spark))
+    if found is None:
+        raise MachineError(
+            "spark-no-build",
+            f"{name.capitalize()} has no build for Spark {spark}",
+            hint=f"pip install 'pyspark=={_NEWEST[name]}'",
+        )
+    return found
 
 
 def cache_folder(name: str = "delta") -> Path:
     """Where the jars of a set are kept: below HEADWATER_CACHE, else the user's cache."""
     base = os.environ.get("HEADWATER_CACHE") or os.environ.get("XDG_CACHE_HOME")
     root = Path(base) if base else Path.home() / ".cache"
-    return root / "headwater" / "jars" / _SETS[name].folder
+    return root / "headwater" / "jars" / jar_set(name).folder
 
 
 def cached(name: str = "delta") -> tuple[Path, ...]:
     """The jars if they are all there, else nothing."""
     found = []
-    for prefix in _SETS[name].needed:
+    for prefix in jar_set(name).needed:
         match = sorted(cache_folder(name).glob(f"{prefix}*.jar"))
         if not match:
             return ()
@@ -93,7 +116,7 @@ def ensure(name: str = "delta") -> tuple[Path, ...]:
 
 
 def _fetch(name: str) -> tuple[Path, ...]:
-    java, wanted = java_command(), _SETS[name]
+    java, wanted = java_command(), jar_set(name)
     ivy = next(Path(pyspark.__path__[0]).glob("jars/ivy-*.jar"), None)
     if ivy is None:
         raise MachineError("spark-jars", "PySpark comes without Ivy, which fetches the jars")

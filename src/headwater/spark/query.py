@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from headwater.errors import CATALOG, StateError
 from headwater.spark.apply.tables import Apply
 from headwater.spark.progress import Hears, Progress
 from headwater.spark.source.datasource import NAME
+from headwater.spark.source.limits import offset_of
 
 _CODED = re.compile(r"\[([a-z0-9-]+)\] ([^\n]+)")
 
@@ -57,7 +57,7 @@ class RunningStream:
         progress = self._query.lastProgress
         if not progress:
             return 0
-        return int(json.loads(progress["sources"][0]["endOffset"])["sequence"])
+        return int(offset_of(progress["sources"][0]["endOffset"])["sequence"])
 
     def drain(self) -> None:
         """Return when everything that is in the log now has been applied."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,8 +37,12 @@ _LOCAL = {
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
 }
-_DELTA = {
-    "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
+CATALOG = "headwater"
+_EXTENSIONS = {
+    "delta": "io.delta.sql.DeltaSparkSessionExtension",
+    "iceberg": "org.apache.iceberg.spark.extensions.IcebergSparkSessionExtensions",
+}
+_DELTA_CATALOG = {
     "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
 }
 _JVM_END_S = 60
@@ -51,8 +56,35 @@ _DELTA_LOCAL = {
 
 def delta_conf() -> dict[str, str]:
     """The confs that Delta needs, for a session of your own."""
-    files = ",".join(str(jar) for jar in jars.ensure())
-    return {**_DELTA, "spark.jars": files}
+    return table_conf("delta")
+
+
+def iceberg_conf(target: str | None = None) -> dict[str, str]:
+    """The confs that Iceberg needs, for a session of your own.
+
+    With a target, its tables are known there as `headwater.NAME`.
+    """
+    return table_conf("iceberg") | ({} if target is None else folder_conf(target))
+
+
+def folder_conf(location: str, name: str = CATALOG) -> dict[str, str]:
+    """The confs that make a folder of Iceberg tables a catalog."""
+    catalog = f"spark.sql.catalog.{name}"
+    return {
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": location,
+        # A position read from a remembered table could be an old one.
+        f"{catalog}.cache-enabled": "false",
+    }
+
+
+def table_conf(*formats: str) -> dict[str, str]:
+    """The confs of one format or of several in one session."""
+    files = ",".join(str(jar) for each in formats for jar in jars.ensure(each))
+    extensions = ",".join(_EXTENSIONS[each] for each in formats)
+    catalog = _DELTA_CATALOG if "delta" in formats else {}
+    return {**catalog, "spark.sql.extensions": extensions, "spark.jars": files}
 
 
 def kafka_conf() -> dict[str, str]:
@@ -62,7 +94,7 @@ def kafka_conf() -> dict[str, str]:
 
 def local_session(
     *,
-    delta: bool = True,
+    formats: Sequence[str] = ("delta",),
     kafka: bool = False,
     cores: int = 2,
     memory: str = "2g",
@@ -70,6 +102,7 @@ def local_session(
 ) -> SparkSession:
     """A local session whose JVM writes to a file instead of the terminal.
 
+    `formats` names the table formats whose jars it has: `delta`, `iceberg`, both, or none.
     The JVM's output, with the reason of a failed start, is in `HEADWATER_SPARK_LOG` if that is set,
     else in a new folder of the system's temporary directory.
     """
@@ -84,8 +117,8 @@ def local_session(
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={properties}",
     }
-    if delta:
-        settings |= delta_conf() | _DELTA_LOCAL
+    if formats:
+        settings |= table_conf(*formats) | _DELTA_LOCAL
     if kafka:
         settings["spark.jars"] = ",".join(
             filter(None, (settings.get("spark.jars"), kafka_conf()["spark.jars"]))

@@ -66,6 +66,20 @@ def test_mode_is_refused_when_it_cannot_be_kept(section: str, where: str, said: 
     assert said in f"{problem.reason} {problem.suggestion}"
 
 
+def test_iceberg_tables_have_modes_and_no_catalog_that_a_file_could_name() -> None:
+    assert settings("table_format: iceberg, mode: scd2").table_format == "iceberg"
+    section = f"{FILE}spark: {{target: 'catalog:ice.shop', table_format: iceberg}}\n"
+    with pytest.raises(InvalidConfigError, match="session of your own"):
+        parse_config(section, environment={})
+
+
+def test_snapshots_may_be_rarer_or_never_but_not_after_no_batch() -> None:
+    assert settings("table_format: parquet").snapshots.every == 50
+    assert settings("snapshots: {every: null}").snapshots.every is None
+    assert settings("snapshots: {every: 3, keep_changes: false}").snapshots.every == 3
+    assert "spark.snapshots.every" in problems("snapshots: {every: 0}")
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [

@@ -55,6 +55,8 @@ def _text_path(value: Any) -> Any:
 
 
 def _target(value: str, info: ValidationInfo) -> str:
+    if value.startswith("catalog:"):
+        raise ValueError("a catalog belongs to a Spark session of your own: use TableJob there")
     return value if "://" in value else str(_resolved(Path(value), info))
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from headwater.app.config.quantity import Duration, Size
-from headwater.app.config.scalar import Target, Text, Trigger
+from headwater.app.config.scalar import Bool, Int, Target, Text, Trigger
 from headwater.app.config.section import EVERY_TABLE, Globs, Section
 from headwater.spark.apply.parking import OnTableError
 from headwater.spark.modes import MODES, Mode
@@ -75,13 +75,25 @@ class SchemaSettings(Section):
         )
 
 
+class SnapshotSettings(Section):
+    """The rows of Parquet tables, written out beside their changes."""
+
+    every: Annotated[Int | None, Field(ge=1, description="After so many batches; null: never")] = 50
+    keep_changes: Annotated[
+        Bool, Field(description="Whether changes stay that two snapshots hold")
+    ] = True
+
+
 class SparkSettings(Section):
     """Tables that Spark keeps equal to the source."""
 
     target: Annotated[Target, Field(min_length=1, description="Directory or URI of the tables")]
     table_format: Annotated[
-        Literal["delta", "parquet"],
-        Field(description="delta has every mode; parquet appends every change and needs no jar"),
+        Literal["delta", "iceberg", "parquet"],
+        Field(
+            description="delta has every mode; iceberg too, on Spark 4.1; parquet appends every"
+            " change and needs no jar"
+        ),
     ] = "delta"
     mode: Annotated[Mode, Field(description="What is kept of a table that modes does not name")] = (
         "mirror"
@@ -93,6 +105,9 @@ class SparkSettings(Section):
         SchemaSettings,
         Field(alias="schema", description="What tables do when the source changes its columns"),
     ] = SchemaSettings()
+    snapshots: Annotated[SnapshotSettings, Field(description="Rows of Parquet tables")] = (
+        SnapshotSettings()
+    )
     trigger: Annotated[
         Trigger,
         Field(description="Time between micro-batches, or available_now to catch up and stop"),

@@ -21,19 +21,19 @@ __all__ = ["diagnose"]
 def diagnose(file: Path | None) -> list[Finding]:
     """Everything that can be checked; a check that cannot run is itself a finding."""
     if file is None:
-        return machine_checks(needs_spark=False, needs_jars=False)
+        return machine_checks(needs_spark=False)
     try:
         config = load_config(file)
     except HeadwaterError as exc:
         return [
-            *machine_checks(needs_spark=False, needs_jars=False),
+            *machine_checks(needs_spark=False),
             Finding.of("configuration", exc),
         ]
     spark = config.spark
     return [
         *machine_checks(
             needs_spark=spark is not None,
-            needs_jars=spark is not None and spark.table_format == "delta",
+            table_format="parquet" if spark is None else spark.table_format,
         ),
         Finding("configuration", "ok", f"{file} is valid"),
         *pipeline_checks(config),

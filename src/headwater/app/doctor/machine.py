@@ -15,6 +15,7 @@ from pathlib import Path
 
 from headwater.app.finding import Finding, Severity
 from headwater.app.version import installed_version
+from headwater.errors import HeadwaterError
 
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_SQLITE = (3, 37, 0)  # pragma_table_list, which introspection reads
@@ -22,12 +23,12 @@ _JAVA_VERSIONS = (17, 21)
 _LOW_DISK_BYTES = 2 << 30
 
 
-def machine_checks(*, needs_spark: bool, needs_jars: bool) -> list[Finding]:
+def machine_checks(*, needs_spark: bool, table_format: str = "parquet") -> list[Finding]:
     """Findings about this machine. What nobody needs is information, not an error."""
     findings = [_python(), _sqlite(), _disk("temporary space", Path(tempfile.gettempdir()))]
     findings += [_java(needed=needs_spark), _pyspark(needed=needs_spark)]
     if find_spec("pyspark") is not None:
-        findings.append(_jars(needed=needs_jars))
+        findings.append(_jars(table_format))
     return findings
 
 
@@ -92,15 +93,22 @@ def _pyspark(*, needed: bool) -> Finding:
     return Finding("PySpark", "ok", installed_version("pyspark"))
 
 
-def _jars(*, needed: bool) -> Finding:
+def _jars(table_format: str) -> Finding:
     from headwater.spark.jars import cache_folder, cached
 
-    if cached():
-        return Finding("Delta jars", "ok", f"in {cache_folder()}")
+    needed = table_format != "parquet"
+    wanted = table_format if needed else "delta"
+    what = f"{wanted.capitalize()} jars"
+    try:
+        if cached(wanted):
+            return Finding(what, "ok", f"in {cache_folder(wanted)}")
+    except HeadwaterError as exc:
+        severity: Severity = "error" if needed else "info"
+        return Finding(what, severity, exc.message, exc.code, exc.hint)
     return Finding(
-        "Delta jars",
+        what,
         "warning" if needed else "info",
-        f"not in {cache_folder()} yet",
+        f"not in {cache_folder(wanted)} yet",
         "spark-jars",
         "they are fetched from Maven Central at the first start; without network, use"
         " table_format: parquet",

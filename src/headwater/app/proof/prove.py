@@ -152,16 +152,15 @@ def applied_to(session: Session, config: Config, log: SqliteLog) -> Callable[[st
 
 def applied_tables(session: Session, config: Config, log_id: str) -> AppliedTables:
     """The tables that a configuration keeps, seen from outside."""
+    from headwater.app.spark import targets_of
     from headwater.spark.modes import Modes
     from headwater.spark.proof.applied import AppliedTables
-    from headwater.spark.table.delta import DeltaTargets
 
     settings = config.spark
     if settings is None:
         raise ValueError("the configuration has no spark section")
     modes = Modes(settings.mode, settings.modes.by_mode())
-    delta = settings.table_format == "delta"
-    targets = DeltaTargets(settings.target, log_id) if delta else None
+    targets = targets_of(settings.table_format, settings.target, log_id)
     return AppliedTables(session, settings.target, targets, modes)
 
 

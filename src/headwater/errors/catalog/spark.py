@@ -41,6 +41,11 @@ ENTRIES = section(
         "Connect to Maven Central once, or use --table-format parquet, which needs no jar.",
     ),
     (
+        "spark-no-build",
+        "The table format has no build for the installed Spark.",
+        "Install the Spark that the message names, or choose another spark.table_format.",
+    ),
+    (
         "spark-option",
         'An option of format("headwater") is missing or has a wrong value.',
         "Give at least the path: spark.read.format('headwater').load('shop.hwlog')",
@@ -89,6 +94,16 @@ ENTRIES = section(
         "spark-schema",
         "A setting of spark.schema does not exist, or does not go with the others.",
         "Set policy: evolve for on_drop_column: drop; docs: guide, Spark, Schema changes.",
+    ),
+    (
+        "spark-overtaken",
+        "Two drivers apply the same log to the same table.",
+        "Leave one of them running; the other may start again and finds its place in the table.",
+    ),
+    (
+        "spark-table-taken",
+        "Two source tables have the same name in the catalog of the target.",
+        "Apply one of them to another namespace, or to a folder, where every name is kept.",
     ),
     (
         "spark-master",

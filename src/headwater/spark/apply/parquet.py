@@ -1,8 +1,11 @@
-"""Parquet: an append log per table. It needs no jar, and Parquet has no MERGE."""
+"""Parquet: an append log per table, and its rows from time to time. It needs no jar.
+
+Parquet has no MERGE.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame
 
@@ -10,23 +13,25 @@ from headwater.contract import SchemaHistory
 from headwater.errors import HeadwaterError
 from headwater.failpoint import failpoint
 from headwater.spark.apply.evolve import in_one_shape
-from headwater.spark.change.changes import AT, DELETED, MISSING, MOVED, PARTIAL, SEQ, row_changes
+from headwater.spark.change.changes import TableChanges, row_changes
 from headwater.spark.change.contents import classified, contents
-from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
-from headwater.spark.table.parquet import BATCH
+from headwater.spark.table.parquet import Appended, SnapshotPolicy
 from headwater.spark.table.path import table_path
+from headwater.spark.table.standing import appended
 
 
 @dataclass(frozen=True, slots=True)
 class AppendLog:
     """Appends every change, typed, to a folder per table.
 
-    Delivery: exactly once per batch: a batch has a folder of its own, named by its last sequence
-    number, and writing it again replaces it.
+    Delivery: exactly once per table and batch: a batch has a folder of its own, named by its last
+    sequence number, and a table takes only what comes after the newest of them.
     """
 
     target: str
     history: SchemaHistory
+    log_id: str
+    snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Append one micro-batch."""
@@ -36,15 +41,8 @@ class AppendLog:
         try:
             batch = contents(frame, self.history)
             for changes in batch.tables:
-                folder = table_path(self.target, changes.schema.table)
-                fitted = in_one_shape(changes)
-                rows = row_changes(frame, fitted, changes.floor(0))
-                rows = rows.drop(AT, MISSING, PARTIAL, MOVED)
-                named = rows.withColumnsRenamed({SEQ: SEQUENCE, DELETED: DELETED_FLAG})
                 try:
-                    failpoint("spark.table.before_write")
-                    path = f"{folder}/{BATCH}={batch.until}"
-                    named.coalesce(1).write.mode("overwrite").parquet(path)
+                    self._append(frame, changes, batch.until)
                 except HeadwaterError:
                     raise
                 except Exception as exc:
@@ -52,3 +50,15 @@ class AppendLog:
         finally:
             frame.unpersist()
         failpoint("spark.batch.end")
+
+    def _append(self, frame: DataFrame, changes: TableChanges, until: int) -> None:
+        folder = table_path(self.target, changes.schema.table)
+        table = Appended(frame.sparkSession, folder)
+        table.claim(self.log_id)
+        applied = table.applied()
+        if applied < until:
+            # What a truncate leaves nothing of is appended all the same: these are all changes.
+            rows = row_changes(frame, in_one_shape(changes), applied)
+            emptied = changes.truncated_at if changes.emptied(applied) else None
+            table.append(appended(rows), until, emptied)
+        table.compact(changes.schema.primary_key, self.snapshots)

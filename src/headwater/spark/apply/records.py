@@ -76,6 +76,11 @@ class Shapes:
         return 0
 
 
+def events_once(events: DataFrame) -> DataFrame:
+    """Events that may have come twice, once: tables are told each event once per batch."""
+    return events.dropDuplicates(["sequence_number"])
+
+
 @dataclass(frozen=True, slots=True)
 class Records:
     """Applies micro-batches of records, with their headers and partitions."""
@@ -94,8 +99,7 @@ class Records:
         self.shapes.learn(frame.sparkSession, definitions)
         if log_id not in self._made:
             self._made[log_id] = self.tables(log_id)
-        events = self.decode(frame).dropDuplicates(["sequence_number"])
-        self._made[log_id](events, batch_id)
+        self._made[log_id](events_once(self.decode(frame)), batch_id)
 
     def _told(self, frame: DataFrame) -> tuple[str, list[str]] | None:
         header = f.explode("headers").alias("header")

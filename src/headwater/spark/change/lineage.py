@@ -7,11 +7,11 @@ not say in its stream when a column was dropped and made again as it was.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from headwater.event import Column, LogicalType, TableSchema
-from headwater.spark.change.kinds import stored_type
+from headwater.spark.change.kinds import stored_type, widens
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Held:
     """A column of a table that stands.
 
     `place` is what the table format knows it by for ever; `number` is the source's. `ours` is False
-    for a column of which nobody knows whether we made it.
+    for a column of which nobody knows whether we made it. `widens` says whether the format lets a
+    type become another one.
     """
 
     name: str
@@ -27,6 +28,7 @@ class Held:
     place: str
     number: int | None = None
     ours: bool = True
+    widens: Callable[[str, str], bool] = widens
 
 
 @dataclass(slots=True, eq=False)

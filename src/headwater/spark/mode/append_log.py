@@ -1,7 +1,8 @@
 """Append log: every event as a row with typed columns, and nothing ever changed.
 
 A delete shows the row that went, as far as the source told; a truncate shows no row. What a column
-does not show because the source did not send it is named, for NULL is a value.
+does not show because the source did not send it is named, for NULL is a value. A column that the
+source had not, at the time, is not named: so it does not matter where a batch is cut.
 """
 
 from __future__ import annotations
@@ -48,8 +49,13 @@ def _unavailable(changes: TableChanges) -> SparkColumn:
     every = f.array(*map(f.lit, changes.columns))
     unsent = missing(changes, "before_unavailable_columns")
     deleted = f.when(f.col("before_is_key_only"), others).otherwise(unsent)
-    return (
+    named = (
         f.when(f.col("op") == Operation.DELETE.label, deleted)
         .when(f.col("op") == Operation.TRUNCATE.label, every)
         .otherwise(missing(changes))
     )
+    for schema_id, names in changes.lacking.items():
+        if names:
+            known = f.array_except(named, f.array(*map(f.lit, names)))
+            named = f.when(f.col("schema_id") == schema_id, known).otherwise(named)
+    return named

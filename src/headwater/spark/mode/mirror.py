@@ -11,6 +11,7 @@ from headwater.spark.change.task import Task, task_rows
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import MIRROR, SEQUENCE
 from headwater.spark.table.merge import merge_sql
+from headwater.spark.table.pruning import pruned
 from headwater.spark.table.target import Standing, Target, Whole
 
 
@@ -28,8 +29,14 @@ def mirror(table: Target, task: Task, standing: Standing) -> None:
         kept = last.where(f"NOT {DELETED} AND NOT {PARTIAL}")
         table.fill(kept.select(*stored), task.until)
         return
-    whole = None
-    if not changes.merges and not emptied:
-        # The table has nothing from after its position, so every row here is newer than its own.
-        whole = Whole(last.select(*stored, DELETED), changes.schema.primary_key, gone=DELETED)
-    table.write(last, task.until, lambda target, view: merge_sql(target, view, changes), whole)
+    key = changes.schema.primary_key
+    rows = last.select(*stored, DELETED)
+    # The table has nothing from after its position, so every row here is newer than its own.
+    is_whole = not changes.merges and not emptied
+    with pruned(rows if is_whole else last, key, standing) as within:
+        table.write(
+            last,
+            task.until,
+            lambda target, view: merge_sql(target, view, changes, within()),
+            Whole(rows, key, DELETED, within) if is_whole else None,
+        )

@@ -14,6 +14,7 @@ from headwater.spark.change.lives import HELD, whole_changes
 from headwater.spark.change.task import Task
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import CURRENT, SCD2, SEQUENCE, TO_SEQUENCE, VALID_FROM, VALID_TO
+from headwater.spark.table.pruning import pruned
 from headwater.spark.table.target import Standing, Target
 from headwater.spark.table.upsert import Upsert
 
@@ -41,10 +42,12 @@ def scd2(table: Target, task: Task, standing: Standing) -> None:
         f.col(AT).alias(VALID_FROM),
         *(TO_SEQUENCE, VALID_TO, still.alias(CURRENT)),
     )
-    upsert = Upsert(
-        columns=(*changes.columns, *SCD2),
-        same=(*changes.schema.primary_key, SEQUENCE),
-        updates=(TO_SEQUENCE, VALID_TO, CURRENT),
-        when=f"t.{TO_SEQUENCE} IS NULL AND s.{TO_SEQUENCE} IS NOT NULL",
-    )
-    table.write(versions, task.until, upsert)
+    with pruned(versions, changes.schema.primary_key, standing) as within:
+        upsert = Upsert(
+            columns=(*changes.columns, *SCD2),
+            same=(*changes.schema.primary_key, SEQUENCE),
+            updates=(TO_SEQUENCE, VALID_TO, CURRENT),
+            when=f"t.{TO_SEQUENCE} IS NULL AND s.{TO_SEQUENCE} IS NOT NULL",
+            within=within(),
+        )
+        table.write(versions, task.until, upsert)

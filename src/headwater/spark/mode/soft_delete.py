@@ -9,6 +9,7 @@ from headwater.spark.change.lives import HELD, whole_changes
 from headwater.spark.change.task import Task
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import DELETED_AT, DELETED_FLAG, SEQUENCE, SOFT_DELETE
+from headwater.spark.table.pruning import pruned
 from headwater.spark.table.target import Standing, Target
 from headwater.spark.table.upsert import Upsert
 
@@ -32,5 +33,8 @@ def soft_delete(table: Target, task: Task, standing: Standing) -> None:
     )
     names = (*changes.columns, *SOFT_DELETE)
     newer = f"s.{SEQUENCE} > t.{SEQUENCE}"
-    upsert = Upsert(names, changes.schema.primary_key, updates=names, when=newer)
-    table.write(last.where(~f.col(HELD)), task.until, upsert)
+    key = changes.schema.primary_key
+    rows = last.where(~f.col(HELD))
+    with pruned(rows, key, standing) as within:
+        upsert = Upsert(names, key, updates=names, when=newer, within=within())
+        table.write(rows, task.until, upsert)

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
-from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
 
 from headwater.errors import TransientError
 from headwater.event import TableId, TableSchema
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.proof.hashed import HashedRows
 from headwater.spark.table.layout import CURRENT, DELETED_FLAG
-from headwater.spark.table.parquet import BATCH, current_rows
+from headwater.spark.table.parquet import Appended
 from headwater.spark.table.path import table_path
 from headwater.spark.table.target import Loadable, Targets
 
@@ -100,17 +98,13 @@ class AppliedTables:
         """
         path = table_path(self._target, schema.table)
         for _ in range(_ATTEMPTS):
-            try:
-                before = self._last(path)
-                frame = current_rows(self._session, path, schema.primary_key)
-                if self._last(path) == before:
-                    return before, frame
-            except AnalysisException:
-                return None  # nothing has been written there yet
+            table = Appended(self._session, path)
+            before = table.applied()
+            frame = table.rows(schema.primary_key)
+            if frame is None:
+                return None
+            if table.applied() == before:
+                return before, frame
         raise TransientError(
             "spark-table-busy", "the table is written too often to be read at rest", where=path
         )
-
-    def _last(self, path: str) -> int:
-        last = self._session.read.parquet(path).agg(f.max(BATCH)).first()
-        return 0 if last is None or last[0] is None else int(last[0])

@@ -18,17 +18,17 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceStreamReader, InputPartition
-from pyspark.sql.streaming.datasource import (
+
+from headwater.errors import GapError
+from headwater.failpoint import failpoint
+from headwater.spark.source.admission import Admission
+from headwater.spark.source.limits import (
     ReadAllAvailable,
     ReadLimit,
     ReadMaxBytes,
     ReadMaxRows,
     SupportsTriggerAvailableNow,
 )
-
-from headwater.errors import GapError
-from headwater.failpoint import failpoint
-from headwater.spark.source.admission import Admission
 from headwater.spark.source.options import Options
 from headwater.spark.source.place import EARLIEST, sequence_at
 from headwater.spark.source.ranges import LogOpener, RangeReader
@@ -40,6 +40,7 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
     def __init__(self, opener: LogOpener, options: Options) -> None:
         super().__init__(opener, options.for_stream())
         self._stop_at: int | None = None
+        self._origin: int | None = None
         self._feed = opener.feed(options)
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802
@@ -55,6 +56,7 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
                 sequence = sequence_at(reader, self._options.start or EARLIEST)
             if consumer:
                 self._opener.cursor(self._path, consumer, sequence).close()
+            self._origin = sequence
             return {
                 "sequence": sequence,
                 "log": reader.log_id,
@@ -80,16 +82,20 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
         """The head, from which Spark's progress tells the lag."""
         return {"sequence": self._head()}
 
-    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802
-        """The end of the next micro-batch: a transaction's end within the limit."""
+    def latestOffset(  # noqa: N802
+        self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
+    ) -> dict[str, Any]:
+        """The end of the next micro-batch: a transaction's end within the limit.
+
+        Spark 4.1 says neither; then it is the newest one, and `partitions` meets the start.
+        """
         self._fed()
         with closing(self._opener.reader(self._path)) as reader:
-            if start["log"] != reader.log_id:
-                raise GapError(
-                    "spark-other-log",
-                    "the checkpoint belongs to another log than the one at this path",
-                    where=self._path,
-                )
+            if start is None:
+                began = {} if self._origin is None else {"origin": self._origin}
+                said = {"sequence": reader.bounds().head, "log": reader.log_id}
+                return {**said, **began, "loads": reader.loads()}
+            self._require_log(start, reader.log_id)
             begin = int(start["sequence"])
             head = reader.bounds().head if self._stop_at is None else self._stop_at
             end, admission = max(head, begin), self._admission(limit)
@@ -97,11 +103,19 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
                 end = admission.end(reader.segments(begin, end), begin, end)
             return {**start, "sequence": end, "loads": reader.loads()}
 
-    def _admission(self, limit: ReadLimit) -> Admission:
+    def _admission(self, limit: ReadLimit | None) -> Admission:
         """What the options say, unless Spark asks for everything (`Trigger.Once` does)."""
         if isinstance(limit, ReadAllAvailable):
             return Admission()
         return Admission(self._options.max_rows, self._options.max_bytes)
+
+    def _require_log(self, start: dict[str, Any], log_id: str) -> None:
+        if start["log"] != log_id:
+            raise GapError(
+                "spark-other-log",
+                "the checkpoint belongs to another log than the one at this path",
+                where=self._path,
+            )
 
     def _head(self) -> int:
         with closing(self._opener.reader(self._path)) as reader:
@@ -113,9 +127,11 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The ranges of a micro-batch's tasks."""
+        self._require_log(start, end["log"])
         begin = start["sequence"]
-        if start.get("origin") != end.get("origin"):
-            begin = end["origin"]
+        self._origin = end.get("origin")
+        if self._origin is not None and start.get("origin") != self._origin:
+            begin = self._origin
         return list(self._plan(int(begin), int(end["sequence"])))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

@@ -23,7 +23,7 @@ from headwater.spark.table.delta_columns import shape_of, statements, table_prop
 from headwater.spark.table.delta_files import KnownFiles
 from headwater.spark.table.delta_replace import Replacement
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
-from headwater.spark.table.deltalog import carried, carrying, newest
+from headwater.spark.table.deltalog import carried, carrying, newest, noted
 from headwater.spark.table.generation import DeltaGeneration, begun_below
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.path import table_of, table_path
@@ -127,7 +127,12 @@ class DeltaTarget:
         snapshot = newest(self._session, self._path)
         if snapshot is None:
             return Standing(None, 0)
-        return Standing(int(snapshot.version()), carried(snapshot, self._app_id))
+        note = noted(snapshot)
+        return Standing(
+            version=int(snapshot.version()),
+            applied=carried(snapshot, self._app_id),
+            files=0 if note is None else int(note.numFiles()),
+        )
 
     def rows(self, standing: Standing) -> DataFrame | None:
         """The rows as they stood, whatever another driver has written since."""

@@ -64,9 +64,9 @@ class Replacement:
         files = self._known.of(self._path, self._begun.snapshot())
         rows = whole.rows.persist()
         try:
-            keys = _keys(rows, whole)
+            keys, within = _keys(rows, whole), whole.within()
             with ThreadPoolExecutor(1) as beside:
-                marking = beside.submit(marks_of, self._session, self._begun, files, keys)
+                marking = beside.submit(marks_of, self._session, self._begun, files, keys, within)
                 added = self._written(rows.where(~f.col(whole.gone)))
                 marks = marking.result()
         finally:

@@ -120,7 +120,7 @@ def type_change(line: Line) -> TypeChange | None:
     if line.held is None or line.held.kind == line.kind:
         return None
     old, new = line.held.kind, line.kind
-    if widens(old, new):
+    if line.held.widens(old, new):
         return Widened(line.name, old, new)
     if widens(new, old):
         return Narrowed(line.name, old, new)

@@ -16,6 +16,7 @@ OP = "_headwater_op"
 COMMITTED_AT = "_headwater_committed_at"
 UNAVAILABLE = "_headwater_unavailable"
 BEFORE = "_headwater_before"
+MOVED_FLAG = "_headwater_moved"
 
 Layout = Mapping[str, str]
 

@@ -7,8 +7,11 @@ from headwater.spark.sql import literal, quoted
 from headwater.spark.table.layout import SEQUENCE
 
 
-def merge_sql(target: str, view: str, changes: TableChanges) -> str:
-    """The statement. The sequence guard makes an older change lose against a newer row."""
+def merge_sql(target: str, view: str, changes: TableChanges, within: str = "true") -> str:
+    """The statement. The sequence guard makes an older change lose against a newer row.
+
+    `within` is true of every row of the table that has one of the view's keys.
+    """
     key = " AND ".join(f"t.{quoted(k)} <=> s.{quoted(k)}" for k in changes.schema.primary_key)
     newer = f"s.{SEQ} > t.{SEQUENCE}"
     updates = ", ".join(_update(name, may_lack=changes.merges) for name in changes.columns)
@@ -16,7 +19,7 @@ def merge_sql(target: str, view: str, changes: TableChanges) -> str:
     values = ", ".join(f"s.{quoted(name)}" for name in changes.columns)
     insert = f"INSERT ({names}, {SEQUENCE}) VALUES ({values}, s.{SEQ})"
     clauses = [
-        f"MERGE INTO {target} t USING {view} s ON {key}",
+        f"MERGE INTO {target} t USING {view} s ON {key} AND {within}",
         f"WHEN MATCHED AND {newer} AND s.{DELETED} THEN DELETE",
         f"WHEN MATCHED AND {newer} THEN UPDATE SET {updates}, t.{SEQUENCE} = s.{SEQ}",
         # A row of which the source sent only a part cannot be made from nothing (INV-10).

@@ -20,10 +20,14 @@ Statement = Callable[[str, str], str]
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """A version of a table, None if there is no table, and the last change that is in it."""
+    """A version of a table, None if there is no table, and the last change that is in it.
+
+    `files` is how many data files it has, 0 if nobody counted.
+    """
 
     version: int | None
     applied: int
+    files: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +35,13 @@ class Whole:
     """What a statement does, for a target that needs none: rows of these keys go, these come.
 
     `rows` have every column of the table, one row for each key, and `gone` where none comes.
+    `within` gives a condition over `t` that is true of every row of the table with such a key.
     """
 
     rows: DataFrame
     key: tuple[str, ...]
     gone: str
+    within: Callable[[], str] = lambda: "true"
 
 
 class Target(Protocol):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -31,9 +32,10 @@ class Version:
 
 @dataclass(slots=True)
 class Oracle:
-    """Every mode at once."""
+    """Every mode at once. `shapes` has the columns by schema id, if they were not always these."""
 
     names: tuple[str, ...]
+    shapes: Mapping[int, Collection[str]] = field(default_factory=dict)
     rows: dict[Key, Image] = field(default_factory=dict)
     marked: dict[Key, Marked] = field(default_factory=dict)
     versions: list[Version] = field(default_factory=list)
@@ -98,7 +100,7 @@ class Oracle:
         return tuple(row.get(name) for name in self.names)
 
     def _unsent(self, event: Event) -> list[str]:
-        return sorted(set(self.names) - set(_shown(event)))
+        return sorted(set(self.shapes.get(event.schema_id, self.names)) - set(_shown(event)))
 
 
 def _shown(event: Event) -> Image:

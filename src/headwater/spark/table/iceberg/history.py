@@ -1,0 +1,97 @@
+"""What a table's metadata says of its past: which snapshot is current, and how far it has come.
+
+A snapshot of ours carries its position in its summary. Others may have added snapshots since, by
+compaction for example, and those keep the position of the ones before them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+LOG = "headwater.log"
+SEQUENCE = "headwater.sequence"
+SNAPSHOT = "headwater.snapshot"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The snapshots that a table still has, its properties, and its columns by their numbers.
+
+    `shapes` has the columns under every shape that the table ever had; `shape` is today's.
+    """
+
+    current: int | None
+    snapshots: Mapping[int, Mapping[str, Any]]
+    properties: Mapping[str, str]
+    shapes: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
+    shape: int = 0
+
+    @classmethod
+    def parse(cls, metadata: str) -> History:
+        """Read Iceberg's metadata, as its specification writes it."""
+        said = json.loads(metadata)
+        current = said.get("current-snapshot-id")
+        return cls(
+            # A table without a snapshot says -1 in older metadata, and nothing in newer.
+            current=None if current in (None, -1) else int(current),
+            snapshots={int(each["snapshot-id"]): each for each in said.get("snapshots", ())},
+            properties=said.get("properties", {}),
+            shapes={
+                int(shape["schema-id"]): {int(each["id"]): each["name"] for each in shape["fields"]}
+                for shape in said.get("schemas", ())
+            },
+            shape=int(said.get("current-schema-id", 0)),
+        )
+
+    @property
+    def columns(self) -> Mapping[int, str]:
+        """The names of the columns by the numbers that Iceberg knows them by for ever."""
+        return self.shapes.get(self.shape, {})
+
+    def shape_then(self, snapshot: int) -> int:
+        """The shape that the table had when a snapshot was made."""
+        return int(self.snapshots.get(snapshot, {}).get("schema-id", self.shape))
+
+    @property
+    def newest(self) -> Mapping[str, str]:
+        """The summary of the current snapshot, empty if there is none."""
+        return next(self._summaries(), {})
+
+    @property
+    def files(self) -> int:
+        """How many data files the table has."""
+        return int(self.newest.get("total-data-files", 0))
+
+    def applied(self, log_id: str) -> int:
+        """The last sequence number of a log that is in the table.
+
+        The highest, not the newest: a driver that was overtaken may have written after its
+        successor, without effect on any row.
+        """
+        known = [
+            int(summary[SEQUENCE])
+            for summary in self._summaries()
+            if summary.get(LOG) == log_id and SEQUENCE in summary
+        ]
+        return max(known) if known else self._noted(log_id)
+
+    def _summaries(self) -> Iterator[Mapping[str, str]]:
+        """Of the current snapshot and of those that it came from, as far as they are kept."""
+        at = self.current
+        while at is not None and (snapshot := self.snapshots.get(at)) is not None:
+            yield snapshot.get("summary", {})
+            at = snapshot.get("parent-snapshot-id")
+
+    def _noted(self, log_id: str) -> int:
+        """The position in the properties, which outlives the snapshot that it is about.
+
+        While that snapshot is kept and yet the table does not come from it, somebody went back to
+        an older one: then the property tells of rows that are not there.
+        """
+        noted = self.properties
+        if noted.get(LOG) != log_id or int(noted.get(SNAPSHOT, 0)) in self.snapshots:
+            return 0
+        return int(noted.get(SEQUENCE, 0))
