@@ -24,7 +24,7 @@ from headwater.event import (
 )
 from headwater.log import SqliteLog
 
-ROWS, PER_CHUNK = 1_000_000, 10_000
+ROWS, PER_CHUNK = 4_000_000, 10_000
 CUSTOMERS = TableSchema(
     table=TableId(None, "customers"),
     columns=(
@@ -40,7 +40,7 @@ CUSTOMERS = TableSchema(
 
 
 def initial_load(bench: Bench, spark: SparkSession, folder: Path) -> None:
-    """A million rows that nobody has seen, in micro-batches of the usual size."""
+    """Four million rows that nobody has seen, in micro-batches of the usual size."""
     log, parquet, places = folder / "load.hwlog", str(folder / "load.parquet"), count()
     fill_snapshot(log)
 
@@ -58,7 +58,7 @@ def initial_load(bench: Bench, spark: SparkSession, folder: Path) -> None:
         raise SystemExit(f"{loaded.count()} rows were loaded, not {ROWS}")
     loaded.drop("_headwater_sequence").write.parquet(parquet)
     ratio = bench.compare(
-        "first load of a Delta table, 1 M rows",
+        "first load of a Delta table, 4 M rows",
         lambda: timed(ROWS, load),
         ("Parquet copied into Delta", lambda: timed(ROWS, copy)),
         rounds=3,

@@ -6,6 +6,7 @@ the package installed on the cluster Spark also finds it by itself through `pysp
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from headwater.app.spark_places import CursorPlaces
 from headwater.app.spark_presence import Presence
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
+from headwater.event import TableId
 from headwater.log import SqliteLog
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.look import LogLook
@@ -111,7 +113,7 @@ class TableJob:
     consumer: str = "spark"
     tables: tuple[str, ...] = ()
     interval_s: float | None = None
-    max_events: int | None = 200_000
+    max_events: int | None = 500_000
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
     schema_policy: SchemaPolicy = field(default_factory=SchemaPolicy)
@@ -201,6 +203,7 @@ class TableJob:
             keeper=self._keeper(targets),
             publication=self._publication(reader.log_id),
             look=LogLook(reader, self.checkpoint, self.tables),
+            read_rows=self._read_rows,
         )
 
     def _publication(self, log_id: str) -> Publication | None:
@@ -220,6 +223,17 @@ class TableJob:
     def _reread(self, frame: DataFrame, after: int, until: int) -> DataFrame:
         """Events that the stream has passed, for a table that has not taken them."""
         reader = frame.sparkSession.read.format(NAME)
+        reader = reader.option("startingSequence", after).option("endingSequence", until)
+        return reader.load(str(Path(self.log_path).resolve()))
+
+    def _read_rows(
+        self, session: SparkSession, table: TableId, columns: str, between: tuple[int, int]
+    ) -> DataFrame:
+        """Rows that a snapshot read, typed by the source."""
+        register(session)
+        after, until = between
+        reader = session.read.format(NAME).schema(columns)
+        reader = reader.option("rowsOf", json.dumps([table.schema, table.name]))
         reader = reader.option("startingSequence", after).option("endingSequence", until)
         return reader.load(str(Path(self.log_path).resolve()))
 

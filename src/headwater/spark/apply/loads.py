@@ -21,6 +21,7 @@ from headwater.errors import TransientError
 from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark.apply.evolve import Evolution
+from headwater.spark.apply.typed_reads import TypedReads
 from headwater.spark.change.changes import TableChanges, others_of
 from headwater.spark.change.contents import contents
 from headwater.spark.change.task import Task
@@ -35,6 +36,7 @@ from headwater.spark.mode.reading import (
 )
 from headwater.spark.modes import Mode
 from headwater.spark.source.frame import SPARK_DDL
+from headwater.spark.table.layout import Layout
 from headwater.spark.table.shape import columns_of
 from headwater.spark.table.target import (
     Generation,
@@ -58,11 +60,13 @@ class Loads:
         history: TableHistory,
         evolution: Evolution,
         ways: Mapping[Mode, Way],
+        typed: TypedReads,
     ) -> None:
         self._targets = targets
         self._history = history
         self._evolution = evolution
         self._ways = ways
+        self._typed = typed
         self._begun: set[tuple[str, Mode]] = set()
         self._looked = False
 
@@ -156,8 +160,7 @@ class Loads:
         if changes.others_told and task.until > before.changes:
             generation.keep(others_of(task.frame, changes, before.changes), task.until)
         if changes.reads_told and task.until > before.rows:
-            fitted = replace(task, changes=changes)
-            generation.append(read_rows(fitted, LOADED[mode], before.rows), task.until)
+            self._append(generation, replace(task, changes=changes), before.rows, LOADED[mode])
         after = generation.taken()
         if after is None or after.closed is not None:
             # Another driver has closed it, and may have gone without what was added just now.
@@ -166,6 +169,18 @@ class Loads:
                 "another driver has finished the load meanwhile",
                 where=f"table {changes.table}",
             )
+
+    def _append(self, generation: Generation, task: Task, after: int, layout: Layout) -> None:
+        """Add the rows that were read, typed by the source if it can."""
+        session, between = task.frame.sparkSession, (after, task.until)
+        typed = self._typed.rows(session, task.changes, layout, between)
+        rows = read_rows(task, layout, after) if typed is None else typed
+        try:
+            generation.append(rows, task.until)
+        except Exception as exc:
+            if typed is None or not self._typed.refused(task.changes, exc):
+                raise
+            generation.append(read_rows(task, layout, after), task.until)
 
 
 def _or_none(kept: DataFrame | None, generation: Generation) -> DataFrame:

@@ -24,6 +24,7 @@ from headwater.spark.apply.look import FrameLook, Look
 from headwater.spark.apply.parking import Parking
 from headwater.spark.apply.report import Reports, TableReport
 from headwater.spark.apply.sessions import Sessions, shared
+from headwater.spark.apply.typed_reads import ReadRows, TypedReads
 from headwater.spark.change.contents import Contents, classified, used
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
@@ -66,13 +67,15 @@ class Tables:
     keeper: Keeper | None = None
     publication: Publication | None = None
     look: Look | None = None
+    read_rows: ReadRows | None = None
     _sessions: Sessions = field(default_factory=Sessions)
     _lake: Lake = field(init=False)
     _look: Look = field(init=False)
 
     def __post_init__(self) -> None:
         """What an earlier process has begun to load is found with the first batch."""
-        loads = Loads(self.targets, self.history, self.evolution, WAYS)
+        typed = TypedReads(self.read_rows)
+        loads = Loads(self.targets, self.history, self.evolution, WAYS, typed)
         self._lake = Lake(self.targets, self.evolution, loads)
         self._look = self.look or FrameLook(self.history)
 

@@ -32,7 +32,7 @@ def with_image(
     others = {
         schema_id: reading
         for schema_id, reading in readings.items()
-        if not _is_plain(columns, reading)
+        if not is_plain(columns, reading)
     }
     plain = f.from_json(image, image_ddl(columns), how)
     if not others:
@@ -85,7 +85,7 @@ def in_table_names(names: SparkColumn, reading: Mapping[str, Column]) -> SparkCo
     return f.transform(names, lambda name: f.coalesce(known[name], name))
 
 
-def _is_plain(columns: Sequence[Column], reading: Mapping[str, Column]) -> bool:
+def is_plain(columns: Sequence[Column], reading: Mapping[str, Column]) -> bool:
     """Whether the shape's images can be read as the table's columns just as they are.
 
     Not where it lacks one: a column of that name in the image would be another one.

@@ -42,14 +42,25 @@ LOADED: dict[Mode, Layout] = {"mirror": MIRROR, "soft_delete": SOFT_DELETE, "scd
 
 def read_rows(task: Task, layout: Layout, after: int) -> DataFrame:
     """The batch's rows of a snapshot as the table stores them: new, and nothing ended them yet."""
+    columns = task.changes.schema.columns
+    rows = reads_of(task.frame, task.changes, after).select(
+        *(typed(column, ROW).alias(column.name) for column in columns),
+        f.col("sequence_number").alias(SEQ),
+        committed_at().alias(AT),
+    )
+    return as_stored(rows, task.changes, layout)
+
+
+def as_stored(rows: DataFrame, changes: TableChanges, layout: Layout) -> DataFrame:
+    """Typed rows of a snapshot, with their sequence number and commit time, as a table has them."""
     known = {
-        SEQUENCE: f.col("sequence_number"),
-        VALID_FROM: committed_at(),
+        SEQUENCE: f.col(SEQ),
+        VALID_FROM: f.col(AT),
         DELETED_FLAG: flag(value=False),
         CURRENT: flag(value=True),
     }
-    return reads_of(task.frame, task.changes, after).select(
-        *(typed(column, ROW).alias(column.name) for column in task.changes.schema.columns),
+    return rows.select(
+        *(quoted(name) for name in changes.columns),
         *(known.get(name, f.lit(None)).cast(kind).alias(name) for name, kind in layout.items()),
     )
 

@@ -19,7 +19,17 @@ _START = ("startingSequence", "startingTime", "startingPosition")
 _END = ("endingSequence", "endingTime")
 _STREAM = ("consumer", "maxRowsPerTrigger", "maxBytesPerTrigger")
 _FLAGS = {"true": True, "false": False}
-KNOWN = ("path", "tables", "partitions", "pushFilters", *_START, *_END, *_STREAM, *_SOURCE)
+KNOWN = (
+    "path",
+    "tables",
+    "partitions",
+    "pushFilters",
+    "rowsOf",
+    *_START,
+    *_END,
+    *_STREAM,
+    *_SOURCE,
+)
 
 _UNITS = {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}
 _BYTES = re.compile(r"(\d+)\s*([kmg]?)b?", re.IGNORECASE)
@@ -38,6 +48,7 @@ class Options:
     max_bytes: int | None
     partitions: int
     push_filters: bool
+    rows_of: str
     given: Mapping[str, str]
 
     @classmethod
@@ -62,6 +73,7 @@ class Options:
             max_bytes=_size(by_name, "maxBytesPerTrigger"),
             partitions=_count(by_name, "partitions") or 2,
             push_filters=_flag(by_name, "pushFilters"),
+            rows_of=by_name.get("rowsOf", ""),
             given={name: by_name[name] for name in _SOURCE if name in by_name},
         )
 
@@ -71,6 +83,8 @@ class Options:
             raise ConfigError("spark-option", f"{_END[0]} and {_END[1]} are for batch reads")
         if self.push_filters:
             raise ConfigError("spark-option", "pushFilters is for batch reads")
+        if self.rows_of:
+            raise ConfigError("spark-option", "rowsOf is for batch reads")
         return self
 
     def for_batch(self) -> Options:

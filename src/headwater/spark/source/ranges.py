@@ -88,12 +88,16 @@ class RangeReader:
         return _share(spans, self._options.partitions)
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return map(to_spark, self._batches(partition))
+
+    def _batches(self, partition: InputPartition) -> Iterator[EventBatch]:
+        """What a task reads, as it is stored."""
         if not isinstance(partition, Range):  # Spark's stand-in for "nothing to read"
             return
         with closing(self._opener.reader(self._path)) as reader:
             for after, until in partition.spans:
                 for batch in reader.read(after, until):
-                    yield to_spark(self._pushed.rows(self._chosen(batch)))
+                    yield self._pushed.rows(self._chosen(batch))
 
     def _chosen(self, batch: EventBatch) -> EventBatch:
         """Globs are tried once per table in the batch, not once per row."""

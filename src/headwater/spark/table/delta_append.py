@@ -1,4 +1,4 @@
-"""A few rows put into a Delta table without a Spark job: one small file, one commit."""
+"""Rows added to a Delta table: a few without any Spark job, many with no more than it takes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
-from headwater.spark.table.delta_commit import action, commit
-from headwater.spark.table.deltalog import saying
-from headwater.spark.table.scala import activate, jvm_of
+from headwater.spark.sql import quoted
+from headwater.spark.table.delta_commit import action, commit, finish, position
+from headwater.spark.table.deltalog import carried, carrying, log_at, saying
+from headwater.spark.table.scala import activate, items_of, jvm_of
 
 
 def append(session: SparkSession, table: str, rows: pa.Table, until: int) -> int:
@@ -33,6 +34,24 @@ def append(session: SparkSession, table: str, rows: pa.Table, until: int) -> int
     }
     with saying(session, until):
         return commit(session, table, [action(session, "add", added)])
+
+
+def append_rows(
+    session: SparkSession, table: str, rows: DataFrame, app_id: str, until: int
+) -> None:
+    """Add rows in one commit that carries the position, unless one before has.
+
+    Delta's own append asks the whole log for the position, with Spark jobs.
+    """
+    activate(session)
+    begun = log_at(session, table).startTransaction()
+    if carried(begun.snapshot(), app_id) >= until:
+        return
+    begun.readTxn().addOne(app_id)  # of two drivers that add the same, one fails
+    names = begun.snapshot().schema().fieldNames()
+    added = items_of(begun.writeFiles(rows.select(*map(quoted, names))._jdf))  # noqa: SLF001
+    with carrying(session, app_id, until):
+        finish(session, begun, [*added, position(session, app_id, until)])
 
 
 def _put(session: SparkSession, path: str, content: bytes) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.event import TableSchema
 from headwater.failpoint import failpoint
+from headwater.spark.table.delta_append import append_rows
 from headwater.spark.table.delta_commit import action, commit
 from headwater.spark.table.deltalog import carried, carrying, newest
 from headwater.spark.table.layout import Layout
@@ -75,7 +76,7 @@ class DeltaGeneration:
     def append(self, rows: DataFrame, until: int) -> None:
         """Add rows in one commit, without looking at those that are there."""
         failpoint("spark.load.before_append")
-        self._save(rows, self._path, self._app_id, until)
+        append_rows(self._session, self._path, rows, self._app_id, until)
         failpoint("spark.load.after_append")
 
     def keep(self, events: DataFrame, until: int) -> None:
