@@ -63,6 +63,8 @@ def with_forgiven_image(
 ) -> DataFrame:
     """The same, with NULL for a value that is not of its type; a key must be (INV-10)."""
     keys, strict = [each for each in columns if each.name in key], f"{name}_key"
+    # Without it a wrong value would take the others of its row with it.
+    rows.sparkSession.conf.set("spark.sql.json.enablePartialResults", "true")
     parsed = with_image(rows, name, image, columns, readings, _FORGIVE)
     if not keys:
         return parsed
