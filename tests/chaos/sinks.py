@@ -30,7 +30,11 @@ class RecordingSink:
         return SinkCapabilities(idempotent=False, ordered=True)
 
     def open(self) -> None:
+        """What a killed process left of a line it never flushed goes, as with any file sink."""
         self._lines = []
+        if self._path.exists():
+            whole = self._path.read_bytes().rfind(b"\n") + 1
+            os.truncate(self._path, whole)
 
     def write(self, batch: EventBatch) -> WriteStatus:
         rows = batch.records.to_pylist()

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from headwater.contract import LogWriter, SourceBatch
+from headwater.errors import TransientError
 from headwater.event import Event, Operation, validate
 from headwater.source.postgres import PostgresSource, PostgresSourceConfig
 from headwater.source.postgres.place import Place
@@ -93,11 +94,24 @@ class Capture:
 
 
 @contextmanager
-def capturing(config: PostgresSourceConfig, log: MemoryLog | None = None) -> Iterator[Capture]:
-    """A capture that goes on from where the log stands."""
+def capturing(
+    config: PostgresSourceConfig, log: MemoryLog | None = None, *, patient: bool = False
+) -> Iterator[Capture]:
+    """A capture that goes on from where the log stands.
+
+    The server may hold the slot of a capture that has just ended for a moment: a patient one waits.
+    """
     capture = Capture(config, MemoryLog() if log is None else log)
     try:
-        capture.open()
+        deadline = time.monotonic() + PATIENCE_S
+        while True:
+            try:
+                capture.open()
+                break
+            except TransientError:
+                if not patient or time.monotonic() > deadline:
+                    raise
+                time.sleep(0.1)
         yield capture
     finally:
         capture.close()

@@ -195,11 +195,11 @@ def test_nothing_is_lost_or_doubled_when_the_transport_changes_under_a_workload(
         for turn in range(9):
             transport = Transport.REPLICATION if turn % 2 else Transport.SQL
             config = database.config(chunk_rows=100, transport=transport)
-            with capturing(config, log) as capture:
+            with capturing(config, log, patient=True) as capture:
                 end = time.monotonic() + 0.6
                 while time.monotonic() < end:
                     capture.step(max_events=50, timeout_s=0.05)
-    with capturing(database.config(), log) as capture:
+    with capturing(database.config(), log, patient=True) as capture:
         events = capture.settle()
     assert replay(events)["t"] == _rows(database)
     ids = [event.event_id for event in events]
