@@ -156,7 +156,7 @@ class TableJob:
     @property
     def location(self) -> str:
         """The target as Spark needs it: a URI or catalog as given, a path made absolute."""
-        return self.target if self._in_catalog else _location(self.target)
+        return self.target if self._in_catalog else location_of(self.target)
 
     def start(self, session: SparkSession) -> RunningStream:
         """Start the stream in the session."""
@@ -275,7 +275,8 @@ def targets_of(
             return None
 
 
-def _location(target: str) -> str:
+def location_of(target: str) -> str:
+    """A target as Spark needs it: a URI as given, a path made absolute."""
     place = target.rstrip("/")
     return place if "://" in place else str(Path(place).resolve())
 
@@ -296,7 +297,7 @@ def as_of(
     """
     require_classic(spark)
     return state_as_of.as_of(
-        spark, _location(str(target)), sequence, consumer=consumer, log_id=log_id
+        spark, location_of(str(target)), sequence, consumer=consumer, log_id=log_id
     )
 
 

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.registry import open_log
+from headwater.app.spark import location_of
 from headwater.contract import Format
 from headwater.format.carried import CarriedFormat
 from headwater.spark.apply.records import Records, Shapes
@@ -121,8 +122,7 @@ class KafkaJob:
     @property
     def location(self) -> str:
         """The target as Spark needs it: a URI as given, a path made absolute."""
-        target = self.target.rstrip("/")
-        return target if "://" in target else str(Path(target).resolve())
+        return location_of(self.target)
 
     def start(self, session: SparkSession) -> StreamingQuery:
         """Start the stream in the session."""

@@ -26,9 +26,9 @@ class StreamPlan:
 
     log_path: str
     checkpoint: str
-    consumer: str = "spark"
+    consumer: str
     tables: tuple[str, ...] = ()
-    max_events: int | None = 200_000
+    max_events: int | None = None
     interval_s: float | None = None
 
 

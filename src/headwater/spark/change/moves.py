@@ -27,6 +27,7 @@ from headwater.spark.change.changes import (
     says,
 )
 from headwater.spark.change.kinds import stored_type
+from headwater.spark.change.sought import sought
 from headwater.spark.sql import quoted
 
 _ARRIVES = "__arrives"
@@ -36,9 +37,6 @@ _ORIGIN = "__origin"
 _STAY = "__stay"
 _WHOLE = "__told_whole"
 _HELD = "__held"
-
-# Up to so many keys go to every executor, so that the whole table need not be sorted by key.
-_FEW_KEYS = 500_000
 
 
 def completed(rows: DataFrame, changes: TableChanges, table: DataFrame | None) -> DataFrame:
@@ -149,7 +147,7 @@ def _with_held(
         key.alias("__key"),
         f.struct(*(each.alias(name) for name, each in present.items())).alias(_HELD),
     ).join(
-        f.broadcast(left) if changes.carrying < _FEW_KEYS else left,
+        sought(left, changes.carrying),
         f.col("__key") == f.col("__left"),
         "left_semi",
     )

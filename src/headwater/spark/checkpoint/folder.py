@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import TypeVar
 from uuid import uuid4
 
 from py4j.protocol import Py4JJavaError
@@ -20,6 +20,7 @@ from headwater.spark.checkpoint.files import (
     encode_metadata,
     encode_offset,
 )
+from headwater.spark.gateway.files import Files
 
 _T = TypeVar("_T")
 
@@ -48,16 +49,12 @@ class CheckpointFolder:
     """A checkpoint of a stream from one log."""
 
     def __init__(self, session: SparkSession, path: str) -> None:
-        jvm: Any = session._jvm  # noqa: SLF001 - the way to the file systems that Spark knows
-        self._path_of: Callable[[str], Any] = jvm.org.apache.hadoop.fs.Path
         self._root = path
-        conf = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
-        self._files = self._path_of(path).getFileSystem(conf)
-        self._read_all = jvm.org.apache.commons.io.IOUtils.toByteArray
+        self._files = Files(session, path)
 
     def look(self) -> Found:
         """What is there, and what of it is broken."""
-        if not self._files.exists(self._path_of(self._root)):
+        if not self._files.exists(self._root):
             return Found(exists=False)
         problems: list[Problem] = []
         self._decoded("metadata", decode_metadata, problems)
@@ -89,16 +86,16 @@ class CheckpointFolder:
     def rebuild(self, offset: Offset) -> str | None:
         """A new checkpoint whose only batch ended at `offset`; returns where the old one went."""
         draft = f"{self._root}.new-{uuid4().hex[:6]}"
-        self._write(f"{draft}/metadata", encode_metadata(str(uuid4())))
-        self._write(f"{draft}/offsets/0", encode_offset(offset, time.time_ns() // 1_000_000))
-        self._write(f"{draft}/commits/0", encode_commit())
+        self._files.write(f"{draft}/metadata", encode_metadata(str(uuid4())))
+        self._files.write(f"{draft}/offsets/0", encode_offset(offset, time.time_ns() // 1_000_000))
+        self._files.write(f"{draft}/commits/0", encode_commit())
         aside = None
-        if self._files.exists(self._path_of(self._root)):
+        if self._files.exists(self._root):
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
             aside = f"{self._root}.aside-{stamp}-{uuid4().hex[:6]}"
-            self._rename(self._root, aside)
+            self._files.rename(self._root, aside)
         # Between the two a stream finds no checkpoint, and begins at the cursor.
-        self._rename(draft, self._root)
+        self._files.rename(draft, self._root)
         return aside
 
     def range_of(self, batch_id: int) -> tuple[int, int] | None:
@@ -111,42 +108,21 @@ class CheckpointFolder:
             return before.sequence, end.sequence
         return None if end.origin is None else (end.origin, end.sequence)
 
-    def _rename(self, name: str, to: str) -> None:
-        if not self._files.rename(self._path_of(name), self._path_of(to)):
-            raise OSError(f"{name} could not be renamed to {to}")
-
     def _numbers(self, kind: str) -> list[int]:
-        folder = self._path_of(f"{self._root}/{kind}")
-        if not self._files.exists(folder):
-            return []
-        names = [str(each.getPath().getName()) for each in self._files.listStatus(folder)]
+        names = self._files.names(f"{self._root}/{kind}")
         return [int(name) for name in names if name.isdigit()]
 
     def _decoded(
         self, name: str, decode: Callable[[bytes], _T], problems: list[Problem]
     ) -> _T | None:
-        path = self._path_of(f"{self._root}/{name}")
+        path = f"{self._root}/{name}"
         if not self._files.exists(path):
             problems.append(Problem(name, "it is missing"))
             return None
         try:
-            return decode(self._bytes(path))
+            return decode(self._files.read(path))
         except ValueError as exc:
             problems.append(Problem(name, str(exc)))
         except Py4JJavaError as exc:
             problems.append(Problem(name, str(exc.java_exception.getMessage())))
         return None
-
-    def _bytes(self, path: Any) -> bytes:
-        stream = self._files.open(path)
-        try:
-            return bytes(self._read_all(stream))
-        finally:
-            stream.close()
-
-    def _write(self, name: str, data: bytes) -> None:
-        stream = self._files.create(self._path_of(name), True)  # noqa: FBT003
-        try:
-            stream.write(bytearray(data))
-        finally:
-            stream.close()

@@ -7,27 +7,28 @@ from typing import Any
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
+from headwater.spark.gateway.files import Files
+from headwater.spark.gateway.scala import none
+from headwater.spark.table.deltalog import log_at
+
 
 def unreadable(session: SparkSession, path: str, version: int) -> str | None:
     """Why the version cannot be read, or None.
 
     Only files that the newest version does not need can be gone, so only those are looked for.
     """
-    jvm: Any = session._jvm  # noqa: SLF001 - PySpark has no public door to Delta's log
-    none = jvm.scala.Option.empty()
+    nothing = none(session)
     try:
-        log = jvm.org.apache.spark.sql.delta.DeltaLog.forTable(session._jsparkSession, path)  # noqa: SLF001
-        newest = log.update(False, none, none)  # noqa: FBT003 - py4j has no names
+        log = log_at(session, path)
+        newest = log.update(False, nothing, nothing)  # noqa: FBT003 - py4j has no names
         if int(newest.version()) < version:
             return "the table is older: it was restored or made anew"
         if int(newest.version()) == version:
             return None
-        then = log.getSnapshotAt(version, none, none, False)  # noqa: FBT003
+        then = log.getSnapshotAt(version, nothing, nothing, False)  # noqa: FBT003
         wanted = _files(then, log.dataPath()) - _files(newest, log.dataPath())
-        files = log.dataPath().getFileSystem(log.newDeltaHadoopConf())
-        gone = [
-            name for name in sorted(wanted) if not files.exists(jvm.org.apache.hadoop.fs.Path(name))
-        ]
+        files = Files(session, path)
+        gone = [name for name in sorted(wanted) if not files.exists(name)]
     except Py4JJavaError as exc:
         return str(exc.java_exception.getMessage()).partition("\n")[0]
     return f"{len(gone)} of its files were removed, {gone[0]} first" if gone else None

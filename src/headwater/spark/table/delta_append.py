@@ -10,10 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from headwater.spark.gateway.files import Files
+from headwater.spark.gateway.scala import activate, items_of
 from headwater.spark.sql import quoted
 from headwater.spark.table.delta_commit import action, commit, finish, position
 from headwater.spark.table.deltalog import carried, carrying, log_at, saying
-from headwater.spark.table.scala import activate, items_of, jvm_of
 
 
 def append(session: SparkSession, table: str, rows: pa.Table, until: int) -> int:
@@ -23,7 +24,7 @@ def append(session: SparkSession, table: str, rows: pa.Table, until: int) -> int
     pq.write_table(rows, data, compression="snappy")
     content = data.getvalue().to_pybytes()
     name = f"part-{uuid4()}.parquet"
-    _put(session, f"{table}/{name}", content)
+    Files(session, table).write(f"{table}/{name}", content)
     added = {
         "path": name,
         "partitionValues": {},
@@ -52,14 +53,3 @@ def append_rows(
     added = items_of(begun.writeFiles(rows.select(*map(quoted, names))._jdf))  # noqa: SLF001
     with carrying(session, app_id, until):
         finish(session, begun, [*added, position(session, app_id, until)])
-
-
-def _put(session: SparkSession, path: str, content: bytes) -> None:
-    """Write a file wherever Spark reaches."""
-    where = jvm_of(session).org.apache.hadoop.fs.Path(path)
-    settings = session._jsparkSession.sessionState().newHadoopConf()  # noqa: SLF001
-    stream = where.getFileSystem(settings).create(where, False)  # noqa: FBT003
-    try:
-        stream.write(bytearray(content))
-    finally:
-        stream.close()

@@ -9,8 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headwater.spark.gateway.scala import jvm_of, none, sequence, singleton
 from headwater.spark.table.deltalog import log_at
-from headwater.spark.table.scala import jvm_of, none, sequence, singleton
 
 
 def action(session: SparkSession, kind: str, fields: Mapping[str, Any]) -> Any:

@@ -12,8 +12,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from headwater.spark.sql import quoted
-from headwater.spark.table.scala import (
+from headwater.spark.gateway.scala import (
     activate,
     items_of,
     jvm_of,
@@ -22,6 +21,7 @@ from headwater.spark.table.scala import (
     singleton,
     some,
 )
+from headwater.spark.sql import quoted
 
 _FILE, _PLACE = "__headwater_file", "__headwater_place"
 

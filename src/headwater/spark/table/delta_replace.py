@@ -15,17 +15,16 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from headwater.failpoint import failpoint
+from headwater.spark.change.sought import sought
+from headwater.spark.gateway.scala import activate, items_of
 from headwater.spark.sql import quoted
 from headwater.spark.table.delta_commit import finish, position
 from headwater.spark.table.delta_files import KnownFiles, after_commit
 from headwater.spark.table.delta_marks import marks_of
 from headwater.spark.table.deltalog import VECTORS, carried, carrying, log_at
-from headwater.spark.table.scala import activate, items_of
 from headwater.spark.table.target import Whole
 
 _FEED = "delta.enableChangeDataFeed"
-# Up to so many keys go to every executor, so that the table need not be sorted by key.
-_FEW_KEYS = 500_000
 
 
 class Replacement:
@@ -87,4 +86,4 @@ class Replacement:
 def _keys(rows: DataFrame, whole: Whole) -> DataFrame:
     """The keys; to count them is to have the rows made, once for both of their uses."""
     keys = rows.select(*map(quoted, whole.key))
-    return f.broadcast(keys) if rows.count() <= _FEW_KEYS else keys
+    return sought(keys, rows.count())

@@ -7,9 +7,9 @@ import json
 from pyspark.sql import SparkSession
 
 from headwater.failpoint import failpoint
+from headwater.spark.gateway.scala import jvm_of, singleton
 from headwater.spark.sql import quoted
 from headwater.spark.table.deltalog import log_at, noted
-from headwater.spark.table.scala import jvm_of, singleton
 from headwater.spark.table.upkeep import Files, WriteCost
 
 _LARGEST = "spark.databricks.delta.optimize.maxFileSize"

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headwater.spark.table.scala import items_of, jvm_of, none
+from headwater.spark.gateway.scala import items_of, jvm_of, none
 
 VECTORS = "delta.enableDeletionVectors"
 

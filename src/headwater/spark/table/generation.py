@@ -10,17 +10,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.event import TableSchema
 from headwater.failpoint import failpoint
+from headwater.spark.gateway.files import Files
 from headwater.spark.table.delta_append import append_rows
 from headwater.spark.table.delta_commit import action, commit
 from headwater.spark.table.deltalog import carried, carrying, newest
 from headwater.spark.table.layout import Layout
-from headwater.spark.table.scala import jvm_of
 from headwater.spark.table.switch import switch_in
 from headwater.spark.table.target import Taken, Target
 
@@ -130,24 +129,15 @@ class DeltaGeneration:
 
         The data files are the table's, or VACUUM's if the table does not use them.
         """
+        files = Files(self._session, self._table)
         for path in (self._changes, f"{self._path}/{_LOG}"):
-            _remove(self._session, path)
+            files.remove(path)
         failpoint("spark.load.cleared")
 
 
 def begun_below(session: SparkSession, location: str) -> tuple[str, ...]:
     """The folders below a location that have a generation."""
     above = re.sub(r"([\\*?{}\[\],])", r"\\\1", location.rstrip("/"))
-    pattern = jvm_of(session).org.apache.hadoop.fs.Path(f"{above}/*/{_ROWS}/{_LOG}")
-    found = _files(session, pattern).globStatus(pattern) or ()
+    found = Files(session, location).matching(f"{above}/*/{_ROWS}/{_LOG}")
     up = len(f"/{_ROWS}/{_LOG}")
-    return tuple(str(each.getPath().toString())[:-up].rpartition("/")[2] for each in found)
-
-
-def _remove(session: SparkSession, path: str) -> None:
-    where = jvm_of(session).org.apache.hadoop.fs.Path(path)
-    _files(session, where).delete(where, True)  # noqa: FBT003 - Hadoop's word for "recursive"
-
-
-def _files(session: SparkSession, path: Any) -> Any:
-    return path.getFileSystem(session._jsparkSession.sessionState().newHadoopConf())  # noqa: SLF001
+    return tuple(each[:-up].rpartition("/")[2] for each in found)

@@ -22,7 +22,7 @@ from pyspark.sql import functions as f
 
 from headwater.errors import ConfigError, GapError
 from headwater.failpoint import failpoint
-from headwater.spark.table.files import Files
+from headwater.spark.gateway.files import Files
 from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
 from headwater.spark.table.standing import standing
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headwater.spark.gateway.scala import activate, jvm_of
 from headwater.spark.table.iceberg.history import LOG, SEQUENCE, History
-from headwater.spark.table.scala import activate, jvm_of
 
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
 
