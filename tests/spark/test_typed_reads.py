@@ -1,9 +1,11 @@
 """Rows of a snapshot typed by Arrow: what Spark makes of the same images, or a refusal."""
 
+import json
 import random
 from contextlib import closing
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from math import isnan
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -31,7 +33,9 @@ from headwater.log import SqliteLog
 from headwater.spark.change.columns import typed
 from headwater.spark.change.kinds import stored_type
 from headwater.spark.change.reading import with_image
-from headwater.spark.source.typed import PLAIN, REFUSAL, arrow_schema, typed_rows
+from headwater.spark.source.data_file import write_file
+from headwater.spark.source.typed import arrow_schema, typed_rows
+from headwater.spark.source.typed_read import PLAIN, REFUSAL
 from headwater.spark.sql import column_list
 
 pytestmark = pytest.mark.spark
@@ -43,7 +47,7 @@ KINDS = TableSchema(
     table=TableId("odd.schema", "kinds"),
     columns=(
         Column("id", LogicalType(Kind.INT64), nullable=False),
-        *(Column(f"a {kind}", logical) for kind, logical in sorted(_TYPES.items())),
+        *(Column(f"a_{kind}", logical) for kind, logical in sorted(_TYPES.items())),
     ),
     primary_key=("id",),
 )
@@ -118,10 +122,34 @@ def _by_spark(spark: SparkSession, images: list[str]) -> pa.Table:
 def test_arrow_reads_what_spark_reads(spark: SparkSession) -> None:
     draw = random.Random(11)
     reads = _reads([_row(number, draw) for number in range(400)])
-    rows = typed_rows(reads, _schema({each.name: each.type for each in KINDS.columns}))
+    rows = typed_rows(reads, _schema({each.name: each.type for each in KINDS.columns}), {})
     expected = _by_spark(spark, reads.column("after").to_pylist())
     for name in rows.schema.names:
         assert rows.column(name).to_pylist() == expected.column(name).to_pylist(), name
+
+
+def test_statistics_of_a_file_are_those_of_delta(spark: SparkSession, tmp_path: Path) -> None:
+    """Readers leave files out by them: a bound may be wider than Delta's, and never narrower."""
+    draw = random.Random(13)
+    reads = _reads([_row(number, draw) for number in range(50)])
+    rows = typed_rows(reads, _schema({each.name: each.type for each in KINDS.columns}), {})
+    written = write_file(pa.Table.from_batches([rows]), tmp_path, "id")
+    frame = spark.read.parquet(str(tmp_path / written.path)).coalesce(1)
+    frame.write.format("delta").save(str(tmp_path / "t"))
+    (log,) = (tmp_path / "t" / "_delta_log").glob("*00.json")
+    told = [json.loads(line, parse_float=Decimal) for line in log.read_text().strip().split("\n")]
+    (stats,) = (each["add"]["stats"] for each in told if "add" in each)
+    theirs = json.loads(stats, parse_float=Decimal)
+    ours = json.loads(written.stats, parse_float=Decimal)
+    assert (written.rows, written.least, written.greatest) == (50, "0", "49")
+    assert ours["numRecords"] == theirs["numRecords"]
+    assert ours["nullCount"] == theirs["nullCount"]
+    assert ours["minValues"] == theirs["minValues"]
+    cut = {name for name, value in ours["maxValues"].items() if str(value)[-1:] == "\U0010ffff"}
+    assert cut
+    for name, value in theirs["maxValues"].items():
+        found = ours["maxValues"][name]
+        assert found > value if name in cut else found == value, name
 
 
 @pytest.mark.parametrize(
@@ -145,14 +173,17 @@ def test_what_is_not_plain_is_refused(kind: Kind, image: str) -> None:
     columns = {name: reads.column(name) for name in reads.records.schema.names}
     odd = EventBatch.from_columns(columns | {"after": [f'{{"id":1,"x":{image}}}']})
     with pytest.raises(ValueError, match=REFUSAL):
-        typed_rows(odd, _schema({"id": LogicalType(Kind.INT64), "x": _TYPES[kind]}))
+        typed_rows(odd, _schema({"id": LogicalType(Kind.INT64), "x": _TYPES[kind]}), {})
 
 
-def test_load_goes_on_by_spark_when_a_row_is_not_plain(spark: SparkSession, tmp_path: Path) -> None:
+@pytest.mark.parametrize("value", [0.5, float("nan")])
+def test_load_writes_files_of_plain_rows_and_goes_on_by_spark_with_others(
+    value: float, spark: SparkSession, tmp_path: Path
+) -> None:
     log = SqliteLog.create(tmp_path / "kinds.hwlog")
     draw = random.Random(12)
     rows = [_row(number, draw) for number in range(30)]
-    rows[7]["a float64"] = float("nan")
+    rows[7]["a_float64"] = value
     with closing(log.writer(SourceIdentity("postgres", "kinds"))) as writer:
         for begin in (0, 15):
             done = begin == 15
@@ -162,13 +193,15 @@ def test_load_goes_on_by_spark_when_a_row_is_not_plain(spark: SparkSession, tmp_
                     Position({"n": begin}),
                     (KINDS,),
                     Phase.SNAPSHOT,
-                    SnapshotProgress("kinds", begin + 15, 30, done=done),
+                    SnapshotProgress(str(KINDS.table), begin + 15, 30, done=done),
                     owed=() if done else (KINDS.table,),
                 )
             )
     job = TableJob(log.path, str(tmp_path / "lake"), max_events=15)
     job.run_once(spark)
     (folder,) = (tmp_path / "lake").glob("*kinds*")
+    (switched,) = (folder / "_delta_log").glob("*00.json")
+    assert ("headwater.least_key" in switched.read_text()) == (not isnan(value))
     held = spark.read.format("delta").load(str(folder)).orderBy("id").toArrow()
     expected = _by_spark(spark, [encode_row(row) for row in rows])
     for name in expected.column_names:

@@ -6,7 +6,6 @@ the package installed on the cluster Spark also finds it by itself through `pysp
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -20,7 +19,6 @@ from headwater.app.spark_places import CursorPlaces
 from headwater.app.spark_presence import Presence
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
-from headwater.event import TableId
 from headwater.log import SqliteLog
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.look import LogLook
@@ -36,6 +34,7 @@ from headwater.spark.policy import SchemaPolicy
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.session import end_session, local_session
 from headwater.spark.source.datasource import NAME
+from headwater.spark.source.typed_read import TypedRead
 from headwater.spark.state import as_of as state_as_of
 from headwater.spark.state.as_of import AsOf
 from headwater.spark.state.publish import Publication
@@ -203,7 +202,7 @@ class TableJob:
             keeper=self._keeper(targets),
             publication=self._publication(reader.log_id),
             look=LogLook(reader, self.checkpoint, self.tables),
-            read_rows=self._read_rows,
+            ask=self._ask,
         )
 
     def _publication(self, log_id: str) -> Publication | None:
@@ -226,14 +225,13 @@ class TableJob:
         reader = reader.option("startingSequence", after).option("endingSequence", until)
         return reader.load(str(Path(self.log_path).resolve()))
 
-    def _read_rows(
-        self, session: SparkSession, table: TableId, columns: str, between: tuple[int, int]
+    def _ask(
+        self, session: SparkSession, asked: TypedRead, columns: str, between: tuple[int, int]
     ) -> DataFrame:
-        """Rows that a snapshot read, typed by the source."""
+        """Rows of a range of the log as the source makes them."""
         register(session)
         after, until = between
-        reader = session.read.format(NAME).schema(columns)
-        reader = reader.option("rowsOf", json.dumps([table.schema, table.name]))
+        reader = session.read.format(NAME).schema(columns).option("typedRead", asked.text())
         reader = reader.option("startingSequence", after).option("endingSequence", until)
         return reader.load(str(Path(self.log_path).resolve()))
 

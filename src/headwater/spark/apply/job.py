@@ -11,6 +11,7 @@ from headwater.errors import ConfigError, HeadwaterError
 from headwater.event import TableId
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.loads import Loads
+from headwater.spark.apply.typed_reads import TypedReads
 from headwater.spark.change.changes import TableChanges
 from headwater.spark.change.contents import classified
 from headwater.spark.change.task import Task
@@ -27,6 +28,8 @@ WAYS: dict[Mode, Callable[[Target, Task, Standing], None]] = {
     "scd2": scd2,
     "append_log": append_log,
 }
+# Modes to which it is all one what a key went through.
+_LAST_ONLY: set[Mode] = {"mirror"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +39,7 @@ class Job:
     changes: TableChanges
     mode: Mode
     view: str
+    after: int
     until: int
 
     @property
@@ -56,6 +60,7 @@ class Lake:
     targets: Targets
     evolution: Evolution
     loads: Loads
+    typed: TypedReads
 
 
 def run(job: Job, session: SparkSession, lake: Lake) -> None:
@@ -78,8 +83,25 @@ def run(job: Job, session: SparkSession, lake: Lake) -> None:
             standing = table.standing()
             if standing.applied >= job.until:
                 return
-        WAYS[mode](table, replace(task, changes=fitted), standing)
+        _write(table, replace(task, changes=fitted), job, standing, lake.typed)
     except HeadwaterError:
         raise
     except Exception as exc:
         raise classified(exc, changes.table) from exc
+
+
+def _write(table: Target, task: Task, job: Job, standing: Standing, typed: TypedReads) -> None:
+    """Have the mode write the batch, from rows that the source has typed if it can."""
+    way, told = WAYS[job.mode], None
+    if job.mode in _LAST_ONLY:
+        between = (job.after, job.until)
+        told = typed.changes(task.frame.sparkSession, task.changes, between)
+    if told is not None:
+        try:
+            way(table, replace(task, typed=told), standing)
+        except Exception as exc:
+            if not typed.refused(task.changes, exc):
+                raise
+        else:
+            return
+    way(table, task, standing)

@@ -128,6 +128,8 @@ class Loads:
         if generation.merging().standing().applied < until:
             self._merge(generation, mode, Task(_or_none(kept, generation), changes, until))
         # A row that was read again, or added by two drivers, stands twice. Merging needed both.
+        if generation.is_distinct():
+            return until
         rows = generation.rows()
         if not doubled(rows, changes, mode).isEmpty():
             generation.replace(once(rows, changes, mode), until)
@@ -135,7 +137,8 @@ class Loads:
 
     def _merge(self, generation: Generation, mode: Mode, ending: Task) -> None:
         rows, changes = generation.rows(), ending.changes
-        again = read_again(rows, changes) if mode == "scd2" else None
+        once_only = mode != "scd2" or generation.is_distinct()
+        again = None if once_only else read_again(rows, changes)
         if not changes.others_told and (again is None or again.isEmpty()):
             return
         reads = as_changes(concerned(rows, ending.frame, changes, again), changes)
@@ -173,14 +176,21 @@ class Loads:
     def _append(self, generation: Generation, task: Task, after: int, layout: Layout) -> None:
         """Add the rows that were read, typed by the source if it can."""
         session, between = task.frame.sparkSession, (after, task.until)
-        typed = self._typed.rows(session, task.changes, layout, between)
-        rows = read_rows(task, layout, after) if typed is None else typed
         try:
-            generation.append(rows, task.until)
+            folder = generation.folder()
+            if folder is not None:
+                files = self._typed.files(session, task.changes, layout, between, folder)
+                if files is not None:
+                    generation.add(files, task.until)
+                    return
+            typed = self._typed.rows(session, task.changes, layout, between)
+            if typed is not None:
+                generation.append(typed, task.until)
+                return
         except Exception as exc:
-            if typed is None or not self._typed.refused(task.changes, exc):
+            if not self._typed.refused(task.changes, exc):
                 raise
-            generation.append(read_rows(task, layout, after), task.until)
+        generation.append(read_rows(task, layout, after), task.until)
 
 
 def _or_none(kept: DataFrame | None, generation: Generation) -> DataFrame:

@@ -24,7 +24,7 @@ from headwater.spark.apply.look import FrameLook, Look
 from headwater.spark.apply.parking import Parking
 from headwater.spark.apply.report import Reports, TableReport
 from headwater.spark.apply.sessions import Sessions, shared
-from headwater.spark.apply.typed_reads import ReadRows, TypedReads
+from headwater.spark.apply.typed_reads import AskRows, TypedReads
 from headwater.spark.change.contents import Contents, classified, used
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
@@ -67,16 +67,16 @@ class Tables:
     keeper: Keeper | None = None
     publication: Publication | None = None
     look: Look | None = None
-    read_rows: ReadRows | None = None
+    ask: AskRows | None = None
     _sessions: Sessions = field(default_factory=Sessions)
     _lake: Lake = field(init=False)
     _look: Look = field(init=False)
 
     def __post_init__(self) -> None:
         """What an earlier process has begun to load is found with the first batch."""
-        typed = TypedReads(self.read_rows)
+        typed = TypedReads(self.ask)
         loads = Loads(self.targets, self.history, self.evolution, WAYS, typed)
-        self._lake = Lake(self.targets, self.evolution, loads)
+        self._lake = Lake(self.targets, self.evolution, loads, typed)
         self._look = self.look or FrameLook(self.history)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -143,7 +143,7 @@ class Tables:
 
     def _jobs(self, batch: Contents, view: str) -> list[Job]:
         return [
-            Job(changes, mode, view, batch.until)
+            Job(changes, mode, view, batch.after, batch.until)
             for changes in batch.tables
             for mode in self.modes.of(changes.schema.table)
         ]
@@ -162,7 +162,7 @@ class Tables:
         if not batch.tables:  # what it failed at is not for it: nothing is left to take
             self.parking.released(name)
             self.reports.released(name)
-        return [Job(changes, mode, view, between[1]) for changes in batch.tables]
+        return [Job(changes, mode, view, *between) for changes in batch.tables]
 
     def _named(self, name: str) -> tuple[TableId, Mode] | None:
         tables = dict.fromkeys(schema.table for _, schema in self.history.schemas())

@@ -1,30 +1,55 @@
-"""Rows of a snapshot past Spark's JSON functions: read as typed columns by the source itself."""
+"""Rows past Spark's JSON functions: read as typed columns by the source itself.
+
+`TypedReads` says which tables can be read so, and asks. A task that finds a value which is not
+plain raises a refusal; the table is then read by Spark's functions, now and later.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
-from headwater.event import TableId
-from headwater.spark.change.changes import AT, SEQ, TableChanges
+from headwater.event import Kind, TableId
+from headwater.spark.change.changes import AT, DELETED, SEQ, TableChanges, whole
 from headwater.spark.change.kinds import stored_type
 from headwater.spark.change.reading import is_plain
-from headwater.spark.mode.reading import as_stored
-from headwater.spark.source.typed import COMMITTED, PLAIN, REFUSAL, SEQUENCE
+from headwater.spark.source.data_file import DataFile
+from headwater.spark.source.typed_read import (
+    COMMITTED,
+    FILE_DDL,
+    GONE,
+    PLAIN,
+    REFUSAL,
+    SEQUENCE,
+    Told,
+    TypedRead,
+)
 from headwater.spark.sql import column_list
+from headwater.spark.table import layout as stored
 from headwater.spark.table.layout import Layout
 
-# A session, a table, the columns, and the range (after, until] of the log.
-ReadRows = Callable[[SparkSession, TableId, str, tuple[int, int]], DataFrame]
+# A session, what is asked, the columns of the answer, and the range (after, until] of the log.
+AskRows = Callable[[SparkSession, TypedRead, str, tuple[int, int]], DataFrame]
+
+# What the columns that a mode adds hold for a row that was just read.
+_NEW: Told = {
+    stored.SEQUENCE: SEQUENCE,
+    stored.VALID_FROM: COMMITTED,
+    stored.DELETED_FLAG: False,
+    stored.CURRENT: True,
+}
+# Keys of these kinds have an order that all readers of their bounds agree on.
+_ORDERED = {Kind.INT16, Kind.INT32, Kind.INT64, Kind.STRING, Kind.UUID}
 
 
 @dataclass(slots=True)
 class TypedReads:
-    """Which loads may read so, and how. `read` is None where there is no log to read from."""
+    """Which tables may be read so, and how. `ask` is None where there is no log to read from."""
 
-    read: ReadRows | None = None
+    ask: AskRows | None = None
     _refused: set[TableId] = field(default_factory=set)
 
     def _suit(self, changes: TableChanges) -> bool:
@@ -44,14 +69,55 @@ class TypedReads:
         layout: Layout,
         between: tuple[int, int],
     ) -> DataFrame | None:
-        """The rows of a range of the log as the table stores them; None if it must be otherwise."""
-        if self.read is None or not self._suit(changes):
+        """The rows that a snapshot read, as the table stores them; None if it must be otherwise."""
+        if self.ask is None or not self._suit(changes):
             return None
-        types = {column.name: stored_type(column.type) for column in changes.schema.columns}
-        told = {SEQUENCE: "bigint", COMMITTED: "timestamp"}
-        rows = self.read(session, changes.schema.table, column_list({**types, **told}), between)
-        renamed = rows.withColumnsRenamed({SEQUENCE: SEQ, COMMITTED: AT})
-        return as_stored(renamed, changes, layout)
+        asked, columns = _reading(changes, layout)
+        return self.ask(session, asked, columns, between)
+
+    def files(
+        self,
+        session: SparkSession,
+        changes: TableChanges,
+        layout: Layout,
+        between: tuple[int, int],
+        folder: str,
+    ) -> Sequence[DataFile] | None:
+        """The same rows in files, written by the tasks that read them."""
+        if self.ask is None or not self._suit(changes):
+            return None
+        asked, _ = _reading(changes, layout, folder)
+        return [
+            DataFile(**row.asDict())
+            for row in self.ask(session, asked, FILE_DDL, between).collect()
+        ]
+
+    def changes(
+        self, session: SparkSession, changes: TableChanges, between: tuple[int, int]
+    ) -> Callable[[int], DataFrame] | None:
+        """Changes of whole rows after a position, for each task the last one of each key."""
+        ask = self.ask
+        if ask is None or changes.merges or not self._suit(changes):
+            return None
+        told = {
+            SEQ: (SEQUENCE, "bigint"),
+            AT: (COMMITTED, "timestamp"),
+            DELETED: (GONE, "boolean"),
+        }
+        columns = _types(changes) | {name: kind for name, (_, kind) in told.items()}
+        asked = TypedRead(
+            changes.schema.table,
+            _struct(columns),
+            {name: what for name, (what, _) in told.items()},
+            latest_by=changes.schema.primary_key,
+        )
+        begin, until = between
+
+        def rows(after: int) -> DataFrame:
+            reach = (max(after, begin), until)
+            return whole(ask(session, asked, column_list(columns), reach), changes)
+
+        return rows
 
     def refused(self, changes: TableChanges, error: Exception) -> bool:
         """Whether an error says that a row is not plain; the table is then not tried again."""
@@ -59,3 +125,30 @@ class TypedReads:
             return False
         self._refused.add(changes.schema.table)
         return True
+
+
+def _reading(
+    changes: TableChanges, layout: Layout, folder: str | None = None
+) -> tuple[TypedRead, str]:
+    columns = {**_types(changes), **layout}
+    key = changes.schema.primary_key
+    kinds = {column.name: column.type.kind for column in changes.schema.columns}
+    asked = TypedRead(
+        changes.schema.table,
+        _struct(columns),
+        {name: _NEW.get(name) for name in layout},
+        folder=folder,
+        distinct=key[0] if len(key) == 1 and kinds[key[0]] in _ORDERED else None,
+    )
+    return asked, column_list(columns)
+
+
+def _types(changes: TableChanges) -> dict[str, str]:
+    return {column.name: stored_type(column.type) for column in changes.schema.columns}
+
+
+def _struct(columns: dict[str, str]) -> StructType:
+    parsed = StructType.fromDDL(column_list(columns))
+    if not isinstance(parsed, StructType):
+        raise TypeError(f"{parsed} are no columns")
+    return parsed

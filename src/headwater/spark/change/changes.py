@@ -165,6 +165,20 @@ def _split(rows: DataFrame, changes: TableChanges) -> DataFrame:
     )
 
 
+def whole(rows: DataFrame, changes: TableChanges) -> DataFrame:
+    """Changes of rows that tell every column: SEQ, AT, DELETED and the typed columns are there."""
+    no = flag(value=False)
+    return rows.select(
+        SEQ,
+        AT,
+        DELETED,
+        *map(quoted, changes.columns),
+        names_where({}).alias(MISSING),
+        no.alias(PARTIAL),
+        no.alias(MOVED),
+    )
+
+
 def truncates(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
     """When the table was emptied, after a position."""
     emptied = events_of(frame, changes, after).where(_is(Operation.TRUNCATE))

@@ -19,6 +19,12 @@ class Files:
         self._system = self._path(place).getFileSystem(spark.sessionState().newHadoopConf())
         self._all_of = jvm.org.apache.commons.io.IOUtils.toByteArray
 
+    def on_disk(self, place: str) -> str | None:
+        """The place as any process of the machine knows it; None if it is not on its disks."""
+        if self._system.getUri().getScheme() != "file":
+            return None
+        return str(self._path(place).toUri().getPath())
+
     def exists(self, place: str) -> bool:
         """Whether a file or folder is there."""
         return bool(self._system.exists(self._path(place)))

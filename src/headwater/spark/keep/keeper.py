@@ -2,13 +2,16 @@
 
 A table may have twice as many files as its size takes, and `surplus` more. After each batch the
 table that is furthest beyond that is compacted, one at the most, so that a batch is never held up
-for long. What a compaction has replaced goes when it is older than `retain_s`.
+for long. What a compaction has replaced goes when it is older than `retain_s`; a table is looked
+through for that once an hour at the most.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from math import inf
 from typing import Protocol
 
 from pyspark.sql import SparkSession
@@ -18,6 +21,7 @@ from headwater.spark.modes import Mode
 from headwater.spark.table.upkeep import Files, Upkeep, Upkeeps, WriteCost
 
 _MIB = 1024**2
+_EXPIRE_S = 3600
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,7 @@ class Keeper:
     tables: Upkeeps
     policy: KeepPolicy = field(default_factory=KeepPolicy)
     watch: KeepWatch = field(default_factory=NoKeepWatch)
+    _expired: dict[str, float] = field(default_factory=dict)
 
     def after_batch(self, session: SparkSession, written: Iterable[tuple[TableId, Mode]]) -> None:
         """Look at the tables that a batch wrote, and do what is most needed."""
@@ -84,10 +89,17 @@ class Keeper:
 
     def _compact(self, name: str, upkeep: Upkeep, before: Files) -> None:
         try:
-            upkeep.compact(self.policy.target_bytes)
-            if self.policy.retain_s is not None:
-                upkeep.expire(self.policy.retain_s)
+            upkeep.compact(self.policy.target_bytes, self.policy.surplus // 4)
+            self._expire(name, upkeep)
         except Exception as exc:  # noqa: BLE001 - the batch is applied; files can wait
             self.watch.failed(name, exc)
         else:
             self.watch.compacted(name, before, upkeep.files())
+
+    def _expire(self, name: str, upkeep: Upkeep) -> None:
+        """To look for old files takes as long as to compact a small table: not every time."""
+        retain_s, now = self.policy.retain_s, time.monotonic()
+        if retain_s is None or now - self._expired.get(name, -inf) < min(retain_s, _EXPIRE_S):
+            return
+        upkeep.expire(retain_s)
+        self._expired[name] = now

@@ -7,7 +7,7 @@ from pyspark.sql.functions import col
 from headwater.spark.change.changes import DELETED, PARTIAL, SEQ
 from headwater.spark.change.latest import latest_per_key
 from headwater.spark.change.moves import completed
-from headwater.spark.change.task import Task, task_rows
+from headwater.spark.change.task import Task, last_rows
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import MIRROR, SEQUENCE
 from headwater.spark.table.merge import merge_sql
@@ -20,7 +20,7 @@ def mirror(table: Target, task: Task, standing: Standing) -> None:
     changes = task.changes
     is_new = table.prepare(changes.schema, MIRROR)
     emptied = changes.emptied(standing.applied)
-    rows = task_rows(task, changes.floor(standing.applied))
+    rows = last_rows(task, changes.floor(standing.applied))
     if changes.carrying:
         rows = completed(rows, changes, None if emptied else table.rows(standing))
     last = latest_per_key(rows, changes, emptied=emptied)

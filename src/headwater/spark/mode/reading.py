@@ -8,18 +8,15 @@ from pyspark.sql import functions as f
 from headwater.spark.change.changes import (
     AT,
     DELETED,
-    MISSING,
-    MOVED,
-    PARTIAL,
     ROW,
     SEQ,
     TableChanges,
     committed_at,
     flag,
     key_columns,
-    names_where,
     reads_of,
     row_changes,
+    whole,
 )
 from headwater.spark.change.columns import typed
 from headwater.spark.change.task import Task
@@ -68,16 +65,8 @@ def as_stored(rows: DataFrame, changes: TableChanges, layout: Layout) -> DataFra
 def as_changes(rows: DataFrame, changes: TableChanges) -> DataFrame:
     """Stored rows of a snapshot as the changes that they were."""
     at = f.col(VALID_FROM) if VALID_FROM in rows.columns else f.lit(None).cast("timestamp")
-    no = flag(value=False)
-    return rows.select(
-        f.col(SEQUENCE).alias(SEQ),
-        at.alias(AT),
-        no.alias(DELETED),
-        *map(quoted, changes.columns),
-        names_where({}).alias(MISSING),
-        no.alias(PARTIAL),
-        no.alias(MOVED),
-    )
+    told = {SEQ: f.col(SEQUENCE), AT: at, DELETED: flag(value=False)}
+    return whole(rows.withColumns(told), changes)
 
 
 def concerned(

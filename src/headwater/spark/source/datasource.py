@@ -1,7 +1,8 @@
 """`format("headwater")`: the log as a streaming and a batch source, read by every executor.
 
 options.py has the options, place.py where a read begins and ends, admission.py how much a
-micro-batch takes, filters.py what a batch read is spared.
+micro-batch takes, filters.py what a batch read is spared. typed_read.py is what tables ask for
+instead of events.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from headwater.spark.source.frame import SPARK_DDL
 from headwater.spark.source.options import Options
 from headwater.spark.source.ranges import LogOpener
 from headwater.spark.source.stream import LogStreamReader
-from headwater.spark.source.typed import RowsReader
+from headwater.spark.source.typed_reader import TypedReader
 
 NAME = "headwater"
 
@@ -36,9 +37,10 @@ class LogDataSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A batch read of a range."""
+        del schema
         options = Options.parse(dict(self.options))
-        if options.rows_of:
-            return RowsReader(self.opener, options, schema)
+        if options.typed_read:
+            return TypedReader(self.opener, options)
         kind = FilteringReader if options.push_filters else LogBatchReader
         return kind(self.opener, options)
 

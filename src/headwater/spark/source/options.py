@@ -24,7 +24,7 @@ KNOWN = (
     "tables",
     "partitions",
     "pushFilters",
-    "rowsOf",
+    "typedRead",
     *_START,
     *_END,
     *_STREAM,
@@ -48,7 +48,7 @@ class Options:
     max_bytes: int | None
     partitions: int
     push_filters: bool
-    rows_of: str
+    typed_read: str
     given: Mapping[str, str]
 
     @classmethod
@@ -73,7 +73,7 @@ class Options:
             max_bytes=_size(by_name, "maxBytesPerTrigger"),
             partitions=_count(by_name, "partitions") or 2,
             push_filters=_flag(by_name, "pushFilters"),
-            rows_of=by_name.get("rowsOf", ""),
+            typed_read=by_name.get("typedRead", ""),
             given={name: by_name[name] for name in _SOURCE if name in by_name},
         )
 
@@ -83,8 +83,8 @@ class Options:
             raise ConfigError("spark-option", f"{_END[0]} and {_END[1]} are for batch reads")
         if self.push_filters:
             raise ConfigError("spark-option", "pushFilters is for batch reads")
-        if self.rows_of:
-            raise ConfigError("spark-option", "rowsOf is for batch reads")
+        if self.typed_read:
+            raise ConfigError("spark-option", "typedRead is for batch reads")
         return self
 
     def for_batch(self) -> Options:

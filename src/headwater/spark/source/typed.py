@@ -1,35 +1,23 @@
-"""Rows of a snapshot as typed columns, parsed by Arrow in the task that reads them.
+"""Rows as typed columns, parsed by Arrow in the task that reads them.
 
 Spark's own JSON functions read any image, at a fraction of the speed. So here only what is plain
-is read: values of the kinds below in their canonical form. A batch that holds anything else is
+is read: values of the plain kinds in their canonical form. A batch that holds anything else is
 refused as a whole, and whoever asked reads it in the other way.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from functools import reduce
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json
-from pyspark.sql.datasource import InputPartition
 from pyspark.sql.types import DataType, DecimalType, StructType
 
-from headwater.event import EventBatch, Kind, Operation, TableId
-from headwater.spark.source.batch import LogBatchReader
-from headwater.spark.source.options import Options
-from headwater.spark.source.ranges import LogOpener
+from headwater.event import EventBatch, Operation, TableId
+from headwater.spark.source.typed_read import COMMITTED, GONE, REFUSAL, SEQUENCE, Told
 
-# What an event itself says, among the columns of the row.
-SEQUENCE, COMMITTED = "__sequence", "__committed"
-PLAIN = frozenset(
-    {
-        *(Kind.BOOLEAN, Kind.INT16, Kind.INT32, Kind.INT64, Kind.FLOAT64, Kind.DECIMAL),
-        *(Kind.STRING, Kind.UUID, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ),
-        Kind.INTERVAL,
-    }
-)
 _ARROW = {
     "boolean": pa.bool_(),
     "smallint": pa.int16(),
@@ -41,24 +29,7 @@ _ARROW = {
     "timestamp": pa.timestamp("us", tz="UTC"),
     "timestamp_ntz": pa.timestamp("us"),
 }
-# In the message of what a task raises.
-REFUSAL = "headwater: a row is not plain"
-
-
-class RowsReader(LogBatchReader):
-    """Reads the rows that a snapshot read from one table, in the columns of a given schema."""
-
-    def __init__(self, opener: LogOpener, options: Options, schema: StructType) -> None:
-        super().__init__(opener, options)
-        self._table = TableId(*json.loads(options.rows_of))
-        self._schema = arrow_schema(schema)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """One task's rows."""
-        for batch in self._batches(partition):
-            reads = batch.filter(_reads_of(batch, self._table))
-            if len(reads):
-                yield typed_rows(reads, self._schema)
+_OF_ROWS = (Operation.INSERT, Operation.UPDATE, Operation.DELETE, Operation.READ)
 
 
 def arrow_schema(schema: StructType) -> pa.Schema:
@@ -66,28 +37,105 @@ def arrow_schema(schema: StructType) -> pa.Schema:
     return pa.schema([(each.name, _arrow(each.dataType)) for each in schema])
 
 
-def _reads_of(batch: EventBatch, table: TableId) -> pa.Array:
-    wanted = pc.equal(batch.column("op"), int(Operation.READ))
+def reads_of(batch: EventBatch, table: TableId) -> EventBatch:
+    """Those of the events that are rows of a snapshot of the table."""
+    return _chosen(batch, table, pc.equal(batch.column("op"), int(Operation.READ)))
+
+
+def changes_of(batch: EventBatch, table: TableId) -> EventBatch:
+    """Those of the events that are about rows of the table."""
+    wanted = pa.array([int(op) for op in _OF_ROWS], batch.column("op").type)
+    return _chosen(batch, table, pc.is_in(batch.column("op"), wanted))
+
+
+def _chosen(batch: EventBatch, table: TableId, wanted: pa.Array) -> EventBatch:
     wanted = pc.and_(wanted, pc.equal(batch.column("table_name"), table.name))
     schema = batch.column("table_schema")
     same = pc.is_null(schema) if table.schema is None else pc.equal(schema, table.schema)
-    return pc.fill_null(pc.and_(wanted, same), False)  # noqa: FBT003 - Arrow's own
+    wanted = pc.fill_null(pc.and_(wanted, same), False)  # noqa: FBT003 - Arrow's own
+    return batch if pc.all(wanted).as_py() else batch.filter(wanted)
 
 
-def typed_rows(reads: EventBatch, schema: pa.Schema) -> pa.RecordBatch:
-    """The rows of events that all have an `after` image."""
-    told = {
-        SEQUENCE: reads.column("sequence_number"),
-        COMMITTED: reads.column("source_ts_ms").cast(pa.timestamp("ms", tz="UTC")),
+def typed_rows(events: EventBatch, schema: pa.Schema, told: Told) -> pa.RecordBatch:
+    """The row of each event: the one that it leaves, of a delete the one that was."""
+    gone = pc.equal(events.column("op"), int(Operation.DELETE))
+    image = events.column("after")
+    if pc.any(gone).as_py():
+        image = pc.if_else(gone, events.column("before"), image)
+    said = {
+        SEQUENCE: events.column("sequence_number"),
+        COMMITTED: events.column("source_ts_ms").cast(pa.timestamp("ms", tz="UTC")),
+        GONE: gone,
     }
-    wanted = [field for field in schema if field.name not in told]
+    if image.null_count:
+        raise ValueError(REFUSAL)
     try:
-        parsed = _parsed(reads.column("after"), wanted)
-        found = {name: parsed.column(name) for name in parsed.column_names} | told
-        columns = [found[field.name].cast(field.type) for field in schema]
+        parsed = _parsed(image, [field for field in schema if field.name not in told])
+        columns = [
+            _whole(parsed.column(field.name)).cast(field.type)
+            if field.name not in told
+            else _beside(field, told, said, len(events))
+            for field in schema
+        ]
+        return pa.RecordBatch.from_arrays(columns, schema=schema)
     except pa.ArrowInvalid as exc:
         raise ValueError(REFUSAL) from exc
-    return pa.RecordBatch.from_arrays([_whole(each) for each in columns], schema=schema)
+
+
+def _beside(field: pa.Field, told: Told, said: Mapping[str, pa.Array], rows: int) -> pa.Array:
+    """A column that is not in the image."""
+    what = told[field.name]
+    if isinstance(what, str):
+        return said[what].cast(field.type)
+    return pa.repeat(pa.scalar(what, field.type), rows)
+
+
+def departures(
+    events: EventBatch, rows: pa.RecordBatch, told: Told, key: list[str]
+) -> pa.RecordBatch | None:
+    """The old keys of rows that changed theirs, as rows that are gone; None if there are none."""
+    before = events.column("before")
+    updates = pc.and_(pc.equal(events.column("op"), int(Operation.UPDATE)), pc.is_valid(before))
+    if not pc.any(updates).as_py():
+        return None
+    schema = rows.schema
+    now = rows.filter(updates)
+    try:
+        parsed = _parsed(before.filter(updates), [schema.field(name) for name in key])
+        old = {name: _whole(parsed.column(name)).cast(schema.field(name).type) for name in key}
+    except pa.ArrowInvalid as exc:
+        raise ValueError(REFUSAL) from exc
+    if any(old[name].null_count or now.column(name).null_count for name in key):
+        raise ValueError(REFUSAL)
+    moved = reduce(pc.or_, (pc.not_equal(old[name], now.column(name)) for name in key))
+    if not pc.any(moved).as_py():
+        return None
+    gone = pa.repeat(pa.scalar(True), len(now))  # noqa: FBT003 - Arrow's own
+    left = {**old, **{name: gone for name, what in told.items() if what == GONE}}
+    columns = [left.get(field.name, now.column(field.name)) for field in schema]
+    return pa.RecordBatch.from_arrays(columns, schema=schema).filter(moved)
+
+
+def latest(rows: pa.Table, key: tuple[str, ...], number: str) -> pa.Table:
+    """The rows with the last number of each key; one number may stand with two keys."""
+    newest = rows.group_by(list(key)).aggregate([(number, "max")]).column(f"{number}_max")
+    if len(newest) == rows.num_rows:
+        return rows
+    return rows.filter(pc.is_in(rows.column(number), newest))
+
+
+def in_parts(batches: Iterator[pa.RecordBatch], most_bytes: int) -> Iterator[pa.Table]:
+    """Batches put together to tables of about so many bytes."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size >= most_bytes:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
 
 
 def _parsed(images: pa.Array, fields: list[pa.Field]) -> pa.Table:
@@ -118,5 +166,5 @@ def _written(kind: pa.DataType) -> pa.DataType:
     return pa.string()
 
 
-def _whole(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks()

@@ -51,6 +51,8 @@ class Publication:
         moved = self._news(batch)
         if self._until >= batch.until and not moved:
             return
+        if not self._last and not moved:  # nothing can be seen yet: tables are being loaded
+            return
         fresh = [self._entry(each, batch, batch.until) for each in moved]
         if not self._last:
             fresh += self._older(batch, present())

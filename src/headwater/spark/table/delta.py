@@ -179,7 +179,7 @@ class DeltaTarget:
 
     def generation(self) -> DeltaGeneration:
         """What a new table is loaded into."""
-        return DeltaGeneration(self._session, self._path, self._app_id, self._beside)
+        return DeltaGeneration(self._session, self._path, self._app_id, self._beside, self._known)
 
     def _beside(self, path: str, app_id: str) -> DeltaTarget:
         # Deletion vectors are found by the folder of their table, and these files will change it.

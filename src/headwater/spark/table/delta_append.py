@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
 from uuid import uuid4
 
 import pyarrow as pa
@@ -12,9 +15,14 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.spark.gateway.files import Files
 from headwater.spark.gateway.scala import activate, items_of
+from headwater.spark.source.data_file import DataFile
 from headwater.spark.sql import quoted
 from headwater.spark.table.delta_commit import action, commit, finish, position
+from headwater.spark.table.delta_files import KnownFiles, after_commit
 from headwater.spark.table.deltalog import carried, carrying, log_at, saying
+
+# Tags of a file: the ends of its keys, of which it has none twice.
+_LEAST, _GREATEST = "headwater.least_key", "headwater.greatest_key"
 
 
 def append(session: SparkSession, table: str, rows: pa.Table, until: int) -> int:
@@ -25,16 +33,9 @@ def append(session: SparkSession, table: str, rows: pa.Table, until: int) -> int
     content = data.getvalue().to_pybytes()
     name = f"part-{uuid4()}.parquet"
     Files(session, table).write(f"{table}/{name}", content)
-    added = {
-        "path": name,
-        "partitionValues": {},
-        "size": len(content),
-        "modificationTime": time.time_ns() // 1_000_000,
-        "dataChange": True,
-        "stats": json.dumps({"numRecords": rows.num_rows}),
-    }
+    stats = json.dumps({"numRecords": rows.num_rows})
     with saying(session, until):
-        return commit(session, table, [action(session, "add", added)])
+        return commit(session, table, [_add(session, name, len(content), stats)])
 
 
 def append_rows(
@@ -53,3 +54,55 @@ def append_rows(
     added = items_of(begun.writeFiles(rows.select(*map(quoted, names))._jdf))  # noqa: SLF001
     with carrying(session, app_id, until):
         finish(session, begun, [*added, position(session, app_id, until)])
+
+
+def append_files(
+    session: SparkSession,
+    table: str,
+    files: Sequence[DataFile],
+    app_id: str,
+    until: int,
+    known: KnownFiles,
+) -> None:
+    """Add files that are in the table's folder, in one commit, unless one before has."""
+    activate(session)
+    begun = log_at(session, table).startTransaction()
+    if carried(begun.snapshot(), app_id) >= until:
+        return
+    begun.readTxn().addOne(app_id)
+    before = known.of(table, begun.snapshot())
+    added = [_add(session, each.path, each.size, each.stats, _tags(each)) for each in files]
+    with carrying(session, app_id, until):
+        version = finish(session, begun, [*added, position(session, app_id, until)])
+    known.keep(table, begun, version, after_commit(before, (), added))
+
+
+def _tags(file: DataFile) -> dict[str, str]:
+    if file.least is None or file.greatest is None:
+        return {}
+    return {_LEAST: file.least, _GREATEST: file.greatest}
+
+
+def are_apart(tags: Iterable[Any]) -> bool:
+    """Whether files have keys without doubles, and no two files have keys in one range."""
+    bounds = []
+    for each in tags:
+        if each is None or not (each.contains(_LEAST) and each.contains(_GREATEST)):
+            return False
+        bounds.append((json.loads(each.apply(_LEAST)), json.loads(each.apply(_GREATEST))))
+    bounds.sort()
+    return all(end < begin for (_, end), (begin, _) in pairwise(bounds))
+
+
+def _add(
+    session: SparkSession, path: str, size: int, stats: str, tags: Mapping[str, str] | None = None
+) -> Any:
+    told = {
+        "path": path,
+        "partitionValues": {},
+        "size": size,
+        "modificationTime": time.time_ns() // 1_000_000,
+        "dataChange": True,
+        "stats": stats,
+    }
+    return action(session, "add", told | ({"tags": dict(tags)} if tags else {}))

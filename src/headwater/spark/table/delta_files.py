@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
+from headwater.spark.table.deltalog import noted
+
 
 @dataclass(slots=True)
 class KnownFiles:
@@ -26,12 +28,19 @@ class KnownFiles:
             known = self._tables.get(table)
         if known is not None and known[0] == version:
             return known[1]
+        note = noted(snapshot)
+        if note is not None and not int(note.numFiles()):
+            return {}
         return {each.path(): each for each in snapshot.allFiles().collect()}
 
-    def keep(self, table: str, version: int, files: Mapping[str, Any]) -> None:
-        """Know the files of a version that was just committed."""
-        with self._lock:
-            self._tables[table] = (version, files)
+    def keep(self, table: str, begun: Any, version: int, files: Mapping[str, Any]) -> None:
+        """Know the files of a version that a transaction has just committed.
+
+        If another commit has come between, only Delta knows what the two make together.
+        """
+        if version == int(begun.readVersion()) + 1:
+            with self._lock:
+                self._tables[table] = (version, files)
 
 
 def after_commit(

@@ -76,7 +76,7 @@ class Replacement:
         with carrying(self._session, app_id, until):
             version = finish(self._session, self._begun, actions)
         removed = [each.path() for each in marks.removals]
-        self._known.keep(self._path, version, after_commit(files, removed, added))
+        self._known.keep(self._path, self._begun, version, after_commit(files, removed, added))
 
     def _written(self, rows: DataFrame) -> list[Any]:
         told = rows.select(*map(quoted, self._names))

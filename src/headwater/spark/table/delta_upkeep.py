@@ -51,9 +51,16 @@ class DeltaUpkeep:
                 return _cost(action["commitInfo"].get("operationMetrics", {}))
         return None
 
-    def compact(self, target_bytes: int) -> None:
-        """Write files below half the target size together, without the rows that are gone."""
-        self._session.conf.set(_LARGEST, str(target_bytes))
+    def compact(self, target_bytes: int, spare: int = 0) -> None:
+        """Write files below half the target size together, without the rows that are gone.
+
+        A task writes one file, so of a table that would be one, every core writes a part.
+        """
+        files = self.files()
+        parts = min(
+            self._session.sparkContext.defaultParallelism, 2 * files.ideal(target_bytes) + spare
+        )
+        self._session.conf.set(_LARGEST, str(min(target_bytes, files.bytes // parts + 1)))
         self._session.conf.set(_SMALL, str(target_bytes // 2))
         failpoint("spark.keep.before_compact")
         self._session.sql(f"OPTIMIZE {self._name}")

@@ -9,16 +9,18 @@ its own.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.event import TableSchema
 from headwater.failpoint import failpoint
 from headwater.spark.gateway.files import Files
-from headwater.spark.table.delta_append import append_rows
-from headwater.spark.table.delta_commit import action, commit
-from headwater.spark.table.deltalog import carried, carrying, newest
+from headwater.spark.source.data_file import DataFile
+from headwater.spark.table.delta_append import append_files, append_rows, are_apart
+from headwater.spark.table.delta_commit import action, finish
+from headwater.spark.table.delta_files import KnownFiles
+from headwater.spark.table.deltalog import carried, carrying, log_at, newest
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.switch import switch_in
 from headwater.spark.table.target import Taken, Target
@@ -45,6 +47,7 @@ class DeltaGeneration:
         table: str,
         app_id: str,
         beside: Callable[[str, str], Target],
+        known: KnownFiles,
     ) -> None:
         self._session = session
         self._table = table
@@ -52,6 +55,7 @@ class DeltaGeneration:
         self._path = f"{table}/{_ROWS}"
         self._changes = f"{table}/{_CHANGES}"
         self._beside = beside
+        self._known = known
 
     def taken(self) -> Taken | None:
         """How far it has come."""
@@ -78,6 +82,26 @@ class DeltaGeneration:
         append_rows(self._session, self._path, rows, self._app_id, until)
         failpoint("spark.load.after_append")
 
+    def folder(self) -> str | None:
+        """Its own folder, on a local disk, as long as files have the names of its columns."""
+        rows = newest(self._session, self._path)
+        if rows is None or str(rows.metadata().columnMappingMode().name()) != "none":
+            return None
+        return Files(self._session, self._path).on_disk(self._path)
+
+    def add(self, files: Sequence[DataFile], until: int) -> None:
+        """Add files in one commit, unless one before has."""
+        failpoint("spark.load.before_append")
+        append_files(self._session, self._path, files, self._app_id, until, self._known)
+        failpoint("spark.load.after_append")
+
+    def is_distinct(self) -> bool:
+        """Whether its files say so by the bounds of their keys."""
+        rows = newest(self._session, self._path)
+        if rows is None:
+            return False
+        return are_apart(each.tags() for each in self._known.of(self._path, rows).values())
+
     def keep(self, events: DataFrame, until: int) -> None:
         """Keep events for the end."""
         self._save(events, self._changes, self._app_id, until)
@@ -92,11 +116,14 @@ class DeltaGeneration:
     def close(self, until: int) -> None:
         """Put the position beyond reach, and the true one beside it, in one commit."""
         marks = {self._app_id: _CLOSED, self._once("closed"): until}
-        commit(
+        begun = log_at(self._session, self._path).startTransaction()
+        files = self._known.of(self._path, begun.snapshot())
+        version = finish(
             self._session,
-            self._path,
+            begun,
             [action(self._session, "txn", {"appId": n, "version": v}) for n, v in marks.items()],
         )
+        self._known.keep(self._path, begun, version, files)
         failpoint("spark.load.closed")
 
     def rows(self) -> DataFrame:
@@ -121,7 +148,7 @@ class DeltaGeneration:
     def switch(self, until: int) -> None:
         """Make the table of it, in one commit that carries the position."""
         failpoint("spark.load.before_switch")
-        switch_in(self._session, self._table, _ROWS, self._app_id, until)
+        switch_in(self._session, self._table, _ROWS, self._app_id, until, self._known)
         failpoint("spark.load.after_switch")
 
     def clear(self) -> None:

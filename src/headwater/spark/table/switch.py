@@ -10,10 +10,13 @@ from pyspark.sql import SparkSession
 
 from headwater.errors import TransientError
 from headwater.spark.table.delta_commit import action, finish, position
+from headwater.spark.table.delta_files import KnownFiles
 from headwater.spark.table.deltalog import VECTORS, carrying, log_at, newest
 
 
-def switch_in(session: SparkSession, table: str, folder: str, app_id: str, until: int) -> None:
+def switch_in(
+    session: SparkSession, table: str, folder: str, app_id: str, until: int, known: KnownFiles
+) -> None:
     """Begin the table with all rows of the one in a folder of its own, at a position.
 
     One commit: the shape, every file by its path from the table, and the position. Delta lets only
@@ -26,7 +29,9 @@ def switch_in(session: SparkSession, table: str, folder: str, app_id: str, until
             "spark-load-overtaken", "another driver has made the table meanwhile", where=table
         )
     begun.updateMetadataForNewTable(_shape(rows.metadata()))
-    actions = [_moved(session, each, folder) for each in rows.allFiles().collect()]
+    actions = [
+        _moved(session, each, folder) for each in known.of(f"{table}/{folder}", rows).values()
+    ]
     with carrying(session, app_id, until):
         finish(session, begun, [*actions, position(session, app_id, until)])
 

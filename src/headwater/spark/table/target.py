@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.event import TableId, TableSchema
 from headwater.spark.modes import Mode
+from headwater.spark.source.data_file import DataFile
 from headwater.spark.table.alteration import Alteration
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.shape import TableShape
@@ -133,6 +134,18 @@ class Generation(Protocol):
 
     def append(self, rows: DataFrame, until: int) -> None:
         """Add rows as they are, of which it holds everything up to `until` then."""
+        ...
+
+    def folder(self) -> str | None:
+        """Where anybody on the machine may write files for it; None if they would not suit."""
+        ...
+
+    def add(self, files: Sequence[DataFile], until: int) -> None:
+        """Add the rows of files in its folder, of which it holds everything up to `until` then."""
+        ...
+
+    def is_distinct(self) -> bool:
+        """Whether it is known without a look at the rows that none has the key of another."""
         ...
 
     def keep(self, events: DataFrame, until: int) -> None:

@@ -20,8 +20,11 @@ class Files:
 
     def surplus(self, target_bytes: int) -> int:
         """How many files there are beyond twice as many as it would take."""
-        ideal = max(-(-self.bytes // target_bytes), 1)
-        return self.count - 2 * ideal
+        return self.count - 2 * self.ideal(target_bytes)
+
+    def ideal(self, target_bytes: int) -> int:
+        """How many files it would take."""
+        return max(-(-self.bytes // target_bytes), 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +51,11 @@ class Upkeep(Protocol):
         """The price of the newest commit; None if it moved no rows."""
         ...
 
-    def compact(self, target_bytes: int) -> None:
-        """Write small files together; no row changes."""
+    def compact(self, target_bytes: int, spare: int = 0) -> None:
+        """Write small files together; no row changes.
+
+        There may be `spare` files beyond twice as many as it takes, if that makes it quicker.
+        """
         ...
 
     def expire(self, older_than_s: int) -> None:

@@ -42,8 +42,9 @@ class IcebergUpkeep:
             return None
         return WriteCost(max(added, marked), 0)
 
-    def compact(self, target_bytes: int) -> None:
+    def compact(self, target_bytes: int, spare: int = 0) -> None:
         """Write files below half the target size together, without the rows that are gone."""
+        del spare
         catalog = self._name.partition(".")[0]
         options = {
             "target-file-size-bytes": target_bytes,
