@@ -201,7 +201,7 @@ class TableJob:
             reports=self.reports,
             keeper=self._keeper(targets),
             publication=self._publication(reader.log_id),
-            look=LogLook(reader, self.checkpoint, self.tables),
+            look=LogLook(reader, self.checkpoint, self.tables, SqliteLog(self.log_path).reader),
             ask=self._ask,
         )
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
 
 from pyspark.sql import DataFrame
 
 from headwater.contract import LogReader, SchemaHistory
-from headwater.spark.change.contents import Contents, contents, gathered
-from headwater.spark.change.telling import told_in
+from headwater.spark.change.contents import Contents, Told, contents, gathered
+from headwater.spark.change.telling import together, told_in
 from headwater.spark.checkpoint.folder import CheckpointFolder
+
+_MANY_EVENTS = 100_000
 
 
 class Look(Protocol):
@@ -39,12 +43,14 @@ class LogLook:
     """Implements Look from the log itself, which takes no Spark job.
 
     Spark planned the batch as a range of the log and wrote that down in its checkpoint. The range
-    says more than the frame: its last events may be of tables that nobody keeps.
+    says more than the frame: its last events may be of tables that nobody keeps. Of a large range
+    another reader, which `beside` opens, looks through a half.
     """
 
     reader: LogReader
     checkpoint: str
     tables: Sequence[str] = ()
+    beside: Callable[[], LogReader] | None = None
 
     def __call__(self, frame: DataFrame, batch_id: int | None) -> Contents:
         """What the batch's range of the log holds of the tables that are read."""
@@ -54,6 +60,14 @@ class LogLook:
         if planned is None:
             return FrameLook(self.reader)(frame, batch_id)
         after, until = planned
-        told = told_in(self.reader.read(after, until)) if after < until else []
+        told = self._told(after, until) if after < until else []
         kept = [each for each in told if not self.tables or each.table.matches(self.tables)]
         return gathered(kept, self.reader, after, until)
+
+    def _told(self, after: int, until: int) -> list[Told]:
+        middle = (after + until) // 2
+        if self.beside is None or until - after < _MANY_EVENTS:
+            return told_in(self.reader.read(after, until))
+        with closing(self.beside()) as other, ThreadPoolExecutor(1) as pool:
+            second = pool.submit(told_in, other.read(middle, until))
+            return together([*told_in(self.reader.read(after, middle)), *second.result()])

@@ -27,12 +27,16 @@ _COUNTED = (
 
 def told_in(batches: Iterable[EventBatch]) -> list[Told]:
     """What the batches tell together, of each table and shape."""
+    return together(told for batch in batches for told in _of(batch))
+
+
+def together(parts: Iterable[Told]) -> list[Told]:
+    """What parts of a range tell, as one."""
     found: dict[tuple[TableId, int, bool], Told] = {}
-    for batch in batches:
-        for told in _of(batch):
-            key = (told.table, told.schema_id, told.no_rows)
-            before = found.get(key)
-            found[key] = told if before is None else _both(before, told)
+    for told in parts:
+        key = (told.table, told.schema_id, told.no_rows)
+        before = found.get(key)
+        found[key] = told if before is None else _both(before, told)
     return list(found.values())
 
 
