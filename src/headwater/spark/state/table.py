@@ -127,7 +127,7 @@ class StateTable:
         if self.version() < 0:
             self._session.sql(
                 f"CREATE TABLE IF NOT EXISTS delta.{quoted(self._path)} ({column_list(COLUMNS)})"
-                " USING delta"
+                f" USING delta TBLPROPERTIES ('delta.checkpointInterval' = '{_MANY_FILES // 2}')"
             )
 
     def _told(self, entry: Entry) -> dict[str, Any]:
