@@ -120,6 +120,12 @@ _ALL = (
         ("table",),
     ),
     Metric(
+        "headwater_spark_table_lag_events",
+        "gauge",
+        "Events of the log after what a table has taken.",
+        ("table",),
+    ),
+    Metric(
         "headwater_spark_table_files",
         "gauge",
         "Data files of a table.",
