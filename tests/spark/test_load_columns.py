@@ -172,7 +172,8 @@ def _wanted(sources: Sources, table: str, mode: Mode, lines: list[Line]) -> list
         if op is DELETE:
             del rows[key], marks[key]
             continue
-        rows[key] = rows.get(key, {}) | said
+        # A row that is read stands for itself: what its shape has not, it has not.
+        rows[key] = said if op is READ else rows.get(key, {}) | said
         marks[key] = (*(rows[key].get(line) for line in lines), sequence)
         spans.append([key, marks[key], None])
     if mode == "mirror":
