@@ -16,6 +16,8 @@ from headwater.app.spark_loop import CONSUMER as SPARK
 from headwater.app.spark_places import parked_table
 
 _SERVER_TIMEOUT_S = 2.0
+# Of parked tables in the summary, which is one line.
+_NAMED = 5
 
 
 def inspect(file: Path) -> dict[str, Any]:
@@ -57,8 +59,9 @@ def _judge(log: dict[str, Any], live: dict[str, Any] | None, *, running: bool) -
 def _parked(log: dict[str, Any]) -> str:
     """Which tables Spark has parked, as a part of the summary."""
     names = [parked_table(cursor["name"], SPARK) for cursor in log["cursors"]]
-    parked = [name for name in names if name is not None]
-    return f"parked: {', '.join(parked)}; " if parked else ""
+    parked = sorted(name for name in names if name is not None)
+    more = f" and {len(parked) - _NAMED:,} more" if len(parked) > _NAMED else ""
+    return f"parked: {', '.join(parked[:_NAMED])}{more}; " if parked else ""
 
 
 def _remedy(config: Config, file: Path, log: dict[str, Any]) -> str:

@@ -210,7 +210,7 @@ class Pipeline:
         facts["name"] = self.config.name
         facts["source"] = str(self.config.source.url)
         facts["consumers"] = {each.name: each.state.value for each in self._consumers}
-        facts["tables"] = {} if self._spark is None else self._spark.tables
+        facts["tables"] = {} if self._spark is None else self._spark.tables(info.bounds.head)
         return facts
 
     def readiness(self) -> Readiness:

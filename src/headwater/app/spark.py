@@ -172,7 +172,7 @@ class TableJob:
         presence = Presence(Path(self.log_path).resolve(), self.consumer)
         presence.hold()
         try:
-            stream = start(session, plan, self._apply(), self.reports.watch.batch)
+            stream = start(session, plan, self._apply(), self.reports.batch)
         except BaseException:
             presence.release()
             raise

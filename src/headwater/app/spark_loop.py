@@ -66,10 +66,9 @@ class SparkLoop(Loop):
             else:
                 self._follow(session)
 
-    @property
-    def tables(self) -> dict[str, dict[str, Any]]:
-        """How each table fares, by its name and mode."""
-        return self._job.reports.as_dict()
+    def tables(self, head: int) -> dict[str, dict[str, Any]]:
+        """How each table fares, by its name and mode, with the log at `head`."""
+        return self._job.reports.as_dict(head)
 
     def _wait_for_the_end(self) -> None:
         while not self._ending:

@@ -56,3 +56,7 @@ class SparkMeter:
         self.metrics.observe("headwater_spark_batch_seconds", report.seconds)
         self.metrics.gauge("headwater_spark_sequence", report.sequence)
         self.metrics.gauge("headwater_spark_lag_events", report.waiting)
+
+    def lag(self, name: str, events: int) -> None:
+        """How far a table is behind the log."""
+        self.metrics.gauge("headwater_spark_table_lag_events", events, table=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,6 +11,8 @@ import typer
 from headwater.cli.arguments import ConfigFile
 from headwater.cli.example import example
 from headwater.cli.output import Json, Report, grid, reporting
+
+_TABLES_SHOWN = 20
 
 
 def register(app: typer.Typer) -> None:
@@ -49,20 +52,27 @@ def doctor(
         out.done(summary, {"findings": result}, ok=exit_code == 0, exit_code=exit_code)
 
 
-def status(file: ConfigFile, as_json: Json = False) -> None:
+def status(
+    file: ConfigFile,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show every table, not only parked and slow ones.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
     """Show how far capture and every consumer are.
 
     Works from the log file alone; if the pipeline runs with its status server, its live state too.
+    Of many tables it shows those that are parked and those that are slowest.
     """
     from headwater.app.inspect import inspect
 
     with reporting("status", as_json=as_json) as out:
         facts = inspect(file)
-        _show(out, facts)
+        _show(out, facts, every=every)
         out.done(facts["summary"], facts, ok=facts["ok"])
 
 
-def _show(out: Report, facts: dict[str, Any]) -> None:
+def _show(out: Report, facts: dict[str, Any], *, every: bool) -> None:
     from headwater.cli.log import moment
 
     out.mark("ok" if facts["ok"] else "error", f"{facts['name']}: {facts['summary']}")
@@ -88,7 +98,7 @@ def _show(out: Report, facts: dict[str, Any]) -> None:
             for each in log["cursors"]
         ]
         out.say(grid(("CONSUMER", "ACKED", "LAG", "UPDATED (UTC)"), cursors, (1, 2)))
-    _show_tables(out, (facts["live"] or {}).get("tables") or {})
+    _show_tables(out, (facts["live"] or {}).get("tables") or {}, every=every)
     _show_proofs(out, facts["proofs"])
 
 
@@ -109,19 +119,34 @@ def _show_proofs(out: Report, proofs: list[dict[str, Any]]) -> None:
     out.say(grid(("TABLE", "LAST PROVEN EQUAL AT", "TIME (UTC)", ""), rows, (1,)))
 
 
-def _show_tables(out: Report, tables: dict[str, Any]) -> None:
+def _show_tables(out: Report, tables: dict[str, Any], *, every: bool) -> None:
     """What the running process says of Spark's tables."""
     if not tables:
         return
+    shown = by_need(tables)[: None if every else _TABLES_SHOWN]
     rows = [
         (
             name,
             f"{table['sequence']:,}",
+            f"{table['lag_events']:,}",
             f"{table['events_per_s']:,.0f}",
             f"{table['seconds']:.1f}",
             f"parked [{table['parked']}]" if table["parked"] else "",
         )
-        for name, table in tables.items()
+        for name, table in shown
     ]
     out.say()
-    out.say(grid(("TABLE", "APPLIED", "EVENTS/S", "SECONDS", ""), rows, (1, 2, 3)))
+    out.say(grid(("TABLE", "APPLIED", "LAG", "EVENTS/S", "SECONDS", ""), rows, (1, 2, 3, 4)))
+    if len(tables) > len(shown):
+        parked = sum(1 for table in tables.values() if table["parked"])
+        out.say(f"{len(tables):,} tables, {parked:,} parked; the slowest are shown, --all has more")
+
+
+def by_need(tables: Mapping[str, dict[str, Any]]) -> list[tuple[str, dict[str, Any]]]:
+    """Parked tables, then those that took longest in their last batch."""
+
+    def need(each: tuple[str, dict[str, Any]]) -> tuple[bool, float, str]:
+        name, table = each
+        return not table["parked"], 0.0 if table["parked"] else -table["seconds"], name
+
+    return sorted(tables.items(), key=need)

@@ -33,5 +33,5 @@ class Metrics(Protocol):
         ...
 
     def observe(self, name: str, value: float, /, **labels: str) -> None:
-        """Add one observation to a histogram."""
+        """Add one observation to a histogram or a summary."""
         ...

@@ -12,10 +12,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """One metric of the catalogue."""
+    """One metric of the catalogue.
+
+    A summary is a sum and a count. It is for what every table has: with hundreds of tables, the
+    buckets of a histogram would be most of what is sent.
+    """
 
     name: str
-    kind: Literal["counter", "gauge", "histogram"]
+    kind: Literal["counter", "gauge", "histogram", "summary"]
     help: str
     labels: tuple[str, ...] = ()
 
@@ -109,7 +113,7 @@ _ALL = (
     ),
     Metric(
         "headwater_spark_table_seconds",
-        "histogram",
+        "summary",
         "Time of one table's part of a micro-batch.",
         ("table",),
     ),
@@ -117,6 +121,12 @@ _ALL = (
         "headwater_spark_table_sequence",
         "gauge",
         "The last event that a table has taken.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_lag_events",
+        "gauge",
+        "Events of the log after what a table has taken.",
         ("table",),
     ),
     Metric(

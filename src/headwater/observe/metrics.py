@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Summary, generate_latest
 
 from headwater.observe.catalogue import CATALOGUE, Metric
 from headwater.observe.redact import Redactor
 
-_KINDS: dict[str, type[Counter | Gauge | Histogram]] = {
+_Collector = Counter | Gauge | Histogram | Summary
+_KINDS: dict[str, type[_Collector]] = {
     "counter": Counter,
     "gauge": Gauge,
     "histogram": Histogram,
+    "summary": Summary,
 }
 
 
@@ -28,7 +30,7 @@ class PrometheusMetrics:
         self._collectors = {name: self._collector(metric) for name, metric in CATALOGUE.items()}
         self._children: dict[tuple[str, tuple[tuple[str, str], ...]], Any] = {}
 
-    def _collector(self, metric: Metric) -> Counter | Gauge | Histogram:
+    def _collector(self, metric: Metric) -> _Collector:
         return _KINDS[metric.kind](
             metric.name, metric.help, labelnames=metric.labels, registry=self.registry
         )
@@ -53,7 +55,7 @@ class PrometheusMetrics:
         self._child(name, labels).set(value)
 
     def observe(self, name: str, value: float, /, **labels: str) -> None:
-        """Add one observation to a histogram."""
+        """Add one observation to a histogram or a summary."""
         self._child(name, labels).observe(value)
 
     def render(self) -> str:

@@ -22,7 +22,7 @@ from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.typed_reads import TypedReads
-from headwater.spark.change.changes import TableChanges, others_of
+from headwater.spark.change.changes import Shape, TableChanges, others_of
 from headwater.spark.change.contents import contents
 from headwater.spark.change.task import Task
 from headwater.spark.mode.reading import (
@@ -148,13 +148,18 @@ class Loads:
     def _changes(
         self, generation: Generation, name: TableId, kept: DataFrame | None, mode: Mode
     ) -> TableChanges:
-        """What the kept events say; without any, only the columns that the rows have."""
+        """What the kept events say; without any, only the columns that the rows have.
+
+        Rows that were read after the last of these events may be in a newer shape, which the
+        generation has followed since.
+        """
         rows = generation.merging()
-        if kept is not None:
-            (changes,) = contents(kept, self._history).tables
-            return self._evolution.follow(rows, changes, mode, 0)[0]
         schema = columns_of(rows.shape(), name)
-        return TableChanges(name.name, schema, {}, partial=False, truncated_at=None)
+        if kept is None:
+            return TableChanges(name.name, schema, {}, partial=False, truncated_at=None)
+        (changes,) = contents(kept, self._history).tables
+        shapes = (*changes.shapes, Shape(schema, changes.shapes[-1].last))
+        return self._evolution.follow(rows, replace(changes, shapes=shapes), mode, 0)[0]
 
     def _add(self, generation: Generation, before: Taken, task: Task, mode: Mode) -> None:
         rows = generation.merging()

@@ -26,6 +26,10 @@ class Watch(KeepWatch, Protocol):
         """A micro-batch has ended."""
         ...
 
+    def lag(self, name: str, events: int) -> None:
+        """How many events of the log came after what a table has taken."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class TableReport:
@@ -37,10 +41,11 @@ class TableReport:
     seconds: float
     parked: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain values."""
+    def as_dict(self, lag: int) -> dict[str, Any]:
+        """Plain values, with what the table is behind the log."""
         return {
             "sequence": self.sequence,
+            "lag_events": lag,
             "events": self.events,
             "seconds": round(self.seconds, 3),
             "events_per_s": round(self.events / self.seconds, 1) if self.seconds else 0.0,
@@ -60,12 +65,21 @@ class Silent(NoKeepWatch):
     def batch(self, report: BatchReport) -> None:
         """Not told."""
 
+    def lag(self, name: str, events: int) -> None:
+        """Not told."""
+
 
 @dataclass(slots=True)
 class Reports:
-    """The last report of every table that this process has written."""
+    """The last report of every table that this process has written.
+
+    A table that has had no change for long is not behind: it lags as much as the stream does. One
+    that is parked lags from its place.
+    """
 
     watch: Watch = field(default_factory=Silent)
+    _reached: int = 0
+    _head: int = 0
     _tables: dict[str, TableReport] = field(default_factory=dict)
     _errors: dict[str, Exception] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -74,6 +88,7 @@ class Reports:
         """A table took a batch; it is not parked then."""
         with self._lock:
             self._tables[report.name] = report
+            self._reached = max(self._reached, report.sequence)
         self.watch.applied(report)
 
     def parked(self, name: str, after: int, error: Exception | None) -> None:
@@ -90,17 +105,35 @@ class Reports:
         """A table is no longer parked."""
         with self._lock:
             self._errors.pop(name, None)
+            if (known := self._tables.get(name)) is not None:
+                self._tables[name] = replace(known, parked=None)
         self.watch.parked(name, code=None)
+
+    def batch(self, report: BatchReport) -> None:
+        """A micro-batch has ended, and every table is where it is for now."""
+        with self._lock:
+            self._reached = max(self._reached, report.sequence)
+            self._head = report.sequence + report.waiting
+            lags = {name: self._lag(each, self._head) for name, each in self._tables.items()}
+        self.watch.batch(report)
+        for name, events in lags.items():
+            self.watch.lag(name, events)
+
+    def _lag(self, report: TableReport, head: int) -> int:
+        return max(head - (report.sequence if report.parked else self._reached), 0)
 
     def failure(self) -> Exception | None:
         """Why the first of the parked tables is parked; None if none is."""
         with self._lock:
             return next(iter(self._errors.values()), None)
 
-    def as_dict(self) -> dict[str, dict[str, Any]]:
-        """Plain values by table."""
+    def as_dict(self, head: int | None = None) -> dict[str, dict[str, Any]]:
+        """Plain values by table; `head` is the log's, if it is known better than by the stream."""
         with self._lock:
-            return {name: report.as_dict() for name, report in sorted(self._tables.items())}
+            return {
+                name: report.as_dict(self._lag(report, self._head if head is None else head))
+                for name, report in sorted(self._tables.items())
+            }
 
 
 def error_code(error: Exception | None) -> str:

@@ -12,6 +12,8 @@ from uuid import uuid4
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.types import StructType
 
 from headwater.spark.gateway.files import Files
 from headwater.spark.gateway.scala import activate, items_of
@@ -50,8 +52,8 @@ def append_rows(
     if carried(begun.snapshot(), app_id) >= until:
         return
     begun.readTxn().addOne(app_id)  # of two drivers that add the same, one fails
-    names = begun.snapshot().schema().fieldNames()
-    added = items_of(begun.writeFiles(rows.select(*map(quoted, names))._jdf))  # noqa: SLF001
+    whole = _whole(rows, begun.snapshot())
+    added = items_of(begun.writeFiles(whole._jdf))  # noqa: SLF001
     with carrying(session, app_id, until):
         finish(session, begun, [*added, position(session, app_id, until)])
 
@@ -106,3 +108,17 @@ def _add(
         "stats": stats,
     }
     return action(session, "add", told | ({"tags": dict(tags)} if tags else {}))
+
+
+def _whole(rows: DataFrame, snapshot: Any) -> DataFrame:
+    """The rows in the table's columns; one that the source has no more is NULL in them."""
+    columns = StructType.fromJson(json.loads(snapshot.schema().json())).fields
+    told = {*rows.columns}
+    return rows.select(
+        *(
+            f.col(quoted(each.name))
+            if each.name in told
+            else f.lit(None).cast(each.dataType).alias(each.name)
+            for each in columns
+        )
+    )

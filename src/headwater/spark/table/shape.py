@@ -47,7 +47,9 @@ def columns_of(shape: TableShape | None, table: TableId) -> TableSchema:
     text = LogicalType(Kind.STRING)
     return TableSchema(
         table,
-        tuple(Column(each.name, logical_of(each.kind) or text) for each in held),
+        tuple(
+            Column(each.name, logical_of(each.kind) or text, number=each.number) for each in held
+        ),
         tuple(each.name for each in held if each.place in key),
     )
 

@@ -1,0 +1,236 @@
+"""Columns that change while their table is still being loaded, with a new driver at every cut.
+
+Rows are read in the shape of their time; changes are kept until the last row is there. Neither the
+kept changes nor the rows alone know the table's last shape: the one may end before a column
+changes, the other after it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from headwater.app.spark import TableJob
+from headwater.contract import SnapshotProgress, SourceBatch
+from headwater.event import (
+    Column,
+    EventBatch,
+    LogicalType,
+    Operation,
+    Position,
+    TableId,
+    TableSchema,
+    encode_row,
+)
+from headwater.log import SqliteLog
+from headwater.spark.modes import Mode
+from headwater.spark.policy import SchemaPolicy
+from headwater.spark.sql import quoted
+from headwater.spark.table.layout import CURRENT, SEQUENCE, TO_SEQUENCE
+from headwater.spark.table.path import table_path
+from headwater.testing.builders import IDENTITY
+from headwater.testing.history.table import columns_of
+from tests.spark.things import row_at
+
+pytestmark = pytest.mark.spark
+
+READ, INSERT, UPDATE, DELETE = (
+    *(Operation.READ, Operation.INSERT, Operation.UPDATE, Operation.DELETE),
+)
+Line = int | str
+Facts = tuple[tuple[Operation, int], ...]
+
+FIRST: Facts = (
+    *((READ, 1), (READ, 2), (READ, 3), (UPDATE, 1), (DELETE, 2), (INSERT, 10)),
+    (UPDATE, 5),  # it is read later
+)
+CHANGES: Facts = ((UPDATE, 1), (UPDATE, 3), (INSERT, 2), (DELETE, 10), (INSERT, 11))
+READS: Facts = ((READ, 4), (READ, 5))
+LAST: Facts = ((READ, 6),)
+
+
+@dataclass(frozen=True)
+class Case:
+    """What a table is at first, then and in the end, and what is told of it then."""
+
+    first: str
+    then: str
+    told: Facts = (*CHANGES, *READS)
+    last: str = ""
+
+
+WIDER = (
+    "id:int32#1 name:string#2 qty:int32#3 ratio:float32#4",
+    "id:int64#1 title:string#2 qty:int64#3 ratio:float64#4 note:string#5",
+)
+FEWER = ("id:int32#1 name:string#2 note:string#3", "id:int32#1 name:string#2")
+CASES = {
+    "renamed": Case(*WIDER),
+    "renamed_unchanged": Case(*WIDER, told=READS),
+    "dropped": Case(*FEWER),
+    "dropped_unchanged": Case(*FEWER, told=READS),
+    # The key gets another name, and the names of two columns change hands.
+    "swapped": Case(
+        "id:int32#1 one:string#2 two:int32#3", "no:int32#1 two:string#2 one:int32#3", told=CHANGES
+    ),
+    "there_and_back": Case(
+        "id:int32#1 name:string#2", "id:int32#1 title:string#2", last="id:int32#1 name:string#2"
+    ),
+    # Without numbers a column of another name is another column.
+    "numberless": Case("id:int32 name:string qty:int32", "id:int32 title:string qty:int64"),
+}
+MODES: tuple[Mode, ...] = ("mirror", "scd2")
+EXTRA: Mapping[Mode, tuple[str, ...]] = {
+    "mirror": (SEQUENCE,),
+    "scd2": (SEQUENCE, TO_SEQUENCE, CURRENT),
+}
+
+
+def _shape(table: str, text: str) -> TableSchema:
+    columns = []
+    for each in text.split():
+        declared, _, number = each.partition("#")
+        name, _, kind = declared.partition(":")
+        columns.append(Column(name, LogicalType.parse(kind), number=int(number or 0) or None))
+    return TableSchema(TableId(None, table), tuple(columns), (columns[0].name,))
+
+
+@dataclass
+class Sources:
+    """Tables in one log; every event is an image in the shape of its time."""
+
+    log: SqliteLog
+    events: list[tuple[TableSchema, Operation, dict[str, Any]]] = field(default_factory=list)
+    written: int = 0
+
+    def tell(self, schema: TableSchema, turn: int, facts: Facts) -> None:
+        for op, number in facts:
+            self.events.append((schema, op, row_at(schema, turn, number)))
+
+    def write(self, owed: tuple[TableId, ...]) -> None:
+        """What was told since the last time; rows of the tables `owed` are still to come."""
+        told, self.written = self.events[self.written :], len(self.events)
+        writer = self.log.writer(IDENTITY)
+        for schema, events in groupby(told, lambda each: each[0]):
+            columns = columns_of([_columns(*each) for each in events])
+            writer.append(
+                SourceBatch(
+                    EventBatch.from_columns(columns),
+                    Position({"n": self.written}),
+                    (schema,),
+                    progress=SnapshotProgress(str(schema.table), 0, None, done=False),
+                    owed=owed,
+                )
+            )
+        writer.close()
+
+    def told_of(self, table: str) -> Iterator[tuple[int, TableSchema, Operation, dict[str, Any]]]:
+        for sequence, (schema, op, row) in enumerate(self.events, start=1):
+            if schema.table.name == table:
+                yield sequence, schema, op, row
+
+
+def _columns(schema: TableSchema, op: Operation, row: dict[str, Any]) -> dict[str, Any]:
+    image, gone = encode_row(row), op is DELETE
+    return {
+        "op": int(op),
+        "schema": schema,
+        "before": image if gone else None,
+        "after": None if gone else image,
+        "before_is_key_only": False,
+    }
+
+
+def _line(column: Column) -> Line:
+    return column.number or column.name
+
+
+def _names(case: Case) -> dict[Line, str]:
+    """What each column is called in the end; one that is gone keeps its name."""
+    shapes = [_shape("t", text) for text in (case.first, case.then, case.last or case.then)]
+    return {_line(column): column.name for shape in shapes for column in shape.columns}
+
+
+def _wanted(sources: Sources, table: str, mode: Mode, lines: list[Line]) -> list[tuple[Any, ...]]:
+    """What a table holds, event by event."""
+    rows: dict[int, dict[Line, Any]] = {}
+    marks: dict[int, tuple[Any, ...]] = {}
+    spans: list[list[Any]] = []
+    for sequence, schema, op, image in sources.told_of(table):
+        said = {_line(each): _stored(each, image[each.name]) for each in schema.columns}
+        key = image[schema.primary_key[0]]
+        for span in spans:
+            if span[0] == key and span[2] is None:
+                span[2] = sequence
+        if op is DELETE:
+            del rows[key], marks[key]
+            continue
+        # A row that is read stands for itself: what its shape has not, it has not.
+        rows[key] = said if op is READ else rows.get(key, {}) | said
+        marks[key] = (*(rows[key].get(line) for line in lines), sequence)
+        spans.append([key, marks[key], None])
+    if mode == "mirror":
+        return sorted(marks.values(), key=repr)
+    return sorted(((*begun, end, end is None) for _, begun, end in spans), key=repr)
+
+
+def _stored(column: Column, value: Any) -> Any:
+    is_float = str(column.type) == "float32"
+    return struct.unpack("f", struct.pack("f", value))[0] if is_float else value
+
+
+def _held(
+    spark: SparkSession, target: Path, table: str, mode: Mode, names: list[str]
+) -> list[tuple[Any, ...]]:
+    frame = spark.read.format("delta").load(table_path(str(target), TableId(None, table), mode))
+    ours = {name for name in frame.columns if not name.startswith("_headwater")}
+    assert ours == set(names), (table, mode)
+    return sorted(
+        map(tuple, frame.selectExpr(*map(quoted, names), *EXTRA[mode]).collect()), key=repr
+    )
+
+
+def test_columns_that_change_during_a_load_are_what_they_are_in_a_stream(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """INV-10: no value lands in a column that is not its own, whatever was still to be read."""
+    sources = Sources(SqliteLog.create(tmp_path / "many.hwlog"))
+    tables = tuple(TableId(None, name) for name in CASES)
+    fewer = tuple(name for name in CASES if name.startswith("dropped"))
+    for part in range(4):
+        for name, case in CASES.items():
+            text = (case.first, case.then, case.last or case.then, case.last or case.then)[part]
+            facts = (FIRST, case.told, LAST, ((UPDATE, 1), (DELETE, 3), (INSERT, 12)))[part]
+            sources.tell(_shape(name, text), part, facts)
+        sources.write(tables if part < 2 else ())
+        both = TableJob(
+            sources.log.path, str(tmp_path / "lake"), modes=dict.fromkeys(MODES, ("*",))
+        )
+        dropping = TableJob(
+            sources.log.path,
+            str(tmp_path / "dropping"),
+            consumer="dropping",
+            tables=fewer,
+            schema_policy=SchemaPolicy(on_drop="drop"),
+        )
+        for job in (both, dropping):
+            job.run_once(spark)
+        if part < 2:
+            assert not list((tmp_path / "lake").glob("*/_delta_log")), "half a table is hidden"
+
+    for name, case in CASES.items():
+        names = _names(case)
+        for mode in MODES:
+            held = _held(spark, tmp_path / "lake", name, mode, list(names.values()))
+            assert held == _wanted(sources, name, mode, list(names)), (name, mode)
+    for name in fewer:
+        live = {_line(each): each.name for each in _shape(name, CASES[name].then).columns}
+        held = _held(spark, tmp_path / "dropping", name, "mirror", list(live.values()))
+        assert held == _wanted(sources, name, "mirror", list(live)), name
