@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.event import EventBatch
-from headwater.spark.mode import mirror
 from headwater.spark.table.path import table_path
+from headwater.spark.table.pruning import RowsReach
 from headwater.testing.builders import ITEMS, inserts, source_batch
 from tests.spark.lake import Lake
 
@@ -25,15 +22,15 @@ FILES = 10
 class Stock(Lake):
     """A table of a thousand rows in the order of their keys, of which the middle is lost."""
 
-    def __init__(self, spark: SparkSession, directory: Path) -> None:
+    def __init__(self, spark: SparkSession, directory: Path, *, marked: bool) -> None:
         super().__init__(spark, directory)
         self.take(inserts(1, 1000))
         path = table_path(self.target, ITEMS.table)
         rows = self.table().repartitionByRange(FILES, "id")
         rows.write.format("delta").mode("overwrite").save(path)
-        # Rows cannot be marked, so they are merged.
-        off = "SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
-        spark.sql(f"ALTER TABLE delta.`{path}` {off}")
+        if not marked:  # rows that cannot be marked are merged
+            off = "SET TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')"
+            spark.sql(f"ALTER TABLE delta.`{path}` {off}")
         middle = self.table().where("id BETWEEN 300 AND 700").select("_metadata.file_path")
         self.lost = [Path(row[0].removeprefix("file:")) for row in middle.distinct().collect()]
         for file in self.lost:
@@ -50,11 +47,12 @@ class Stock(Lake):
         return self.spark.read.format("delta").load(table_path(self.target, ITEMS.table))
 
 
-def test_merge_leaves_files_alone_that_cannot_hold_its_keys(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("marked", [True, False])
+def test_files_that_cannot_hold_its_keys_are_left_alone_by_a_batch(
+    marked: bool, spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An old key and new ones, and between them half of the table, which is not read."""
-    stock = Stock(spark, tmp_path)
+    stock = Stock(spark, tmp_path, marked=marked)
     assert len(stock.lost) in (4, 5, 6)
     stock.take(inserts(3, 1), inserts(1000, 4))
     held = stock.table().where("id < 5 OR id > 995").select("id", "_headwater_sequence").collect()
@@ -64,11 +62,7 @@ def test_merge_leaves_files_alone_that_cannot_hold_its_keys(
         **{number: number + 2 for number in range(1000, 1004)},
     }
 
-    # The teeth: a MERGE that knows no ranges looks for what is lost.
-    @contextmanager
-    def everywhere(*_: Any) -> Iterator[Callable[[], str]]:
-        yield lambda: "true"
-
-    monkeypatch.setattr(mirror, "pruned", everywhere)
+    # The teeth: who knows no ranges looks for what is lost.
+    monkeypatch.setattr(RowsReach, "ranges", lambda _: [])
     with pytest.raises(Py4JJavaError, match="FILE_NOT_EXIST"):
         stock.take(inserts(3, 1))

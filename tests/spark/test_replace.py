@@ -11,7 +11,8 @@ from headwater.event import Column, Kind, LogicalType, TableId, TableSchema
 from headwater.spark.sql import column_list
 from headwater.spark.table.delta import DeltaTarget, DeltaTargets
 from headwater.spark.table.layout import MIRROR, SEQUENCE
-from headwater.spark.table.target import Whole
+from headwater.spark.table.pruning import RowsReach
+from headwater.spark.table.target import Standing, Whole
 
 pytestmark = pytest.mark.spark
 
@@ -35,7 +36,12 @@ def _never(name: str, view: str) -> str:
 
 
 def _write(table: DeltaTarget, rows: DataFrame, until: int) -> None:
-    table.write(rows, until, _never, Whole(rows, THINGS.primary_key, gone="gone"))
+    table.write(rows, until, _never, _whole(rows))
+
+
+def _whole(rows: DataFrame) -> Whole:
+    key = THINGS.primary_key
+    return Whole(rows, key, "gone", RowsReach(rows, key, Standing(None, 0)))
 
 
 def _frame(spark: SparkSession, rows: list[tuple[Any, ...]]) -> DataFrame:
@@ -95,7 +101,7 @@ def test_another_driver_in_between_makes_the_commit_fail(
     table.prepare(THINGS, MIRROR)
     late = [Replacement(spark, table.place, KnownFiles()) for _ in range(2)]
     _write(table, _frame(spark, [("a", 1, "first", 1, False)]), 1)
-    whole = Whole(_frame(spark, [("a", 1, "late", 2, False)]), THINGS.primary_key, gone="gone")
+    whole = _whole(_frame(spark, [("a", 1, "late", 2, False)]))
     for driver, app_id in zip(late, ("headwater:log", "another"), strict=True):
         with pytest.raises(Exception, match="Concurrent"):
             driver.commit(whole, app_id, 2)
@@ -124,5 +130,5 @@ def test_statement_is_used_where_rows_cannot_be_replaced(
         return f"SELECT '{view}'"
 
     rows = _frame(spark, [("a", 1, "one", 1, False)])
-    table.write(rows, 1, statement, Whole(rows, THINGS.primary_key, gone="gone"))
+    table.write(rows, 1, statement, _whole(rows))
     assert len(asked) == 1

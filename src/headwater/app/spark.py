@@ -22,6 +22,7 @@ from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.log import SqliteLog
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.look import LogLook
+from headwater.spark.apply.memory import Memory
 from headwater.spark.apply.parking import OnTableError, Parking
 from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.apply.report import Reports
@@ -40,6 +41,7 @@ from headwater.spark.state.as_of import AsOf
 from headwater.spark.state.publish import Publication
 from headwater.spark.state.table import Writer
 from headwater.spark.table.delta import DeltaTargets
+from headwater.spark.table.delta_files import KnownFiles
 from headwater.spark.table.iceberg import CATALOG_PREFIX, IcebergTargets
 from headwater.spark.table.parquet import SnapshotPolicy
 from headwater.spark.table.upkeep import Upkeeps
@@ -122,6 +124,7 @@ class TableJob:
     reports: Reports = field(default_factory=Reports, compare=False)
     preserve_transactions: bool = True
     snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
+    _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
@@ -185,7 +188,8 @@ class TableJob:
 
     def _apply(self) -> Apply:
         reader = SqliteLog(self.log_path).reader()
-        targets = targets_of(self.table_format, self.location, reader.log_id)
+        known = self._memory.files
+        targets = targets_of(self.table_format, self.location, reader.log_id, known)
         if targets is None:
             return AppendLog(self.location, reader, reader.log_id, self.snapshots)
         return Tables(
@@ -209,10 +213,8 @@ class TableJob:
         """Sets of versions are kept in a Delta table, of Delta tables."""
         if self.table_format != "delta":
             return None
-        return Publication(
-            self.location,
-            Writer(log_id, self.consumer),
-            whole_only=self.preserve_transactions,
+        return self._memory.publication(
+            self.location, Writer(log_id, self.consumer), whole_only=self.preserve_transactions
         )
 
     def _keeper(self, tables: Upkeeps) -> Keeper | None:
@@ -261,12 +263,12 @@ class TableJob:
 
 
 def targets_of(
-    table_format: TableFormat, location: str, log_id: str
+    table_format: TableFormat, location: str, log_id: str, known: KnownFiles | None = None
 ) -> DeltaTargets | IcebergTargets | None:
     """The tables of a format; None for Parquet, which has folders of changes and no tables."""
     match table_format:
         case "delta":
-            return DeltaTargets(location, log_id)
+            return DeltaTargets(location, log_id, known or KnownFiles())
         case "iceberg":
             return IcebergTargets(location, log_id)
         case "parquet":

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import date
 from itertools import pairwise
 from typing import Any
@@ -10,7 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from headwater.spark.table.delta_files import overlapping
 from headwater.spark.table.pruning import spans
+
+_JANUARY = [(date(2020, 1, 1), date(2020, 1, 31))]
 
 
 @given(st.sets(st.integers(-(2**63), 2**63 - 1), min_size=1), st.integers(1, 9))
@@ -39,3 +43,29 @@ def test_ranges_hold_every_key_and_leave_out_the_widest_gaps(keys: set[int], mos
 )
 def test_ranges_are_those_that_a_person_would_choose(keys: list[Any], ranges: list[Any]) -> None:
     assert spans(keys, 2) == ranges
+
+
+@pytest.mark.parametrize(
+    ("stats", "ranges", "held"),
+    [
+        ('{"minValues":{"k":5},"maxValues":{"k":9}}', [(1, 4), (10, 20)], False),
+        ('{"minValues":{"k":5},"maxValues":{"k":9}}', [(1, 5)], True),
+        ('{"minValues":{"k":5},"maxValues":{"k":9}}', [(9, 9)], True),
+        ('{"minValues":{"k":5},"maxValues":{"k":9}}', [], True),
+        ('{"minValues":{"k":5},"maxValues":{}}', [(1, 4)], True),
+        ('{"minValues":{"k":"2020-02-01"},"maxValues":{"k":"2020-03-01"}}', _JANUARY, False),
+        ('{"numRecords":3}', [(1, 4)], True),
+        (None, [(1, 4)], True),
+    ],
+)
+def test_files_are_left_out_only_by_bounds_that_say_so(
+    stats: str | None, ranges: list[Any], held: bool
+) -> None:
+    @dataclass
+    class File:
+        told: str | None
+
+        def stats(self) -> str | None:
+            return self.told
+
+    assert ("a" in overlapping({"a": File(stats)}, "k", ranges)) == held

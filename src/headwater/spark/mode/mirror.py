@@ -33,10 +33,10 @@ def mirror(table: Target, task: Task, standing: Standing) -> None:
     rows = last.select(*stored, DELETED)
     # The table has nothing from after its position, so every row here is newer than its own.
     is_whole = not changes.merges and not emptied
-    with pruned(rows if is_whole else last, key, standing) as within:
+    with pruned(rows if is_whole else last, key, standing) as reach:
         table.write(
             last,
             task.until,
-            lambda target, view: merge_sql(target, view, changes, within()),
-            Whole(rows, key, DELETED, within) if is_whole else None,
+            lambda target, view: merge_sql(target, view, changes, reach.condition()),
+            Whole(rows, key, DELETED, reach) if is_whole else None,
         )

@@ -42,12 +42,12 @@ def scd2(table: Target, task: Task, standing: Standing) -> None:
         f.col(AT).alias(VALID_FROM),
         *(TO_SEQUENCE, VALID_TO, still.alias(CURRENT)),
     )
-    with pruned(versions, changes.schema.primary_key, standing) as within:
+    with pruned(versions, changes.schema.primary_key, standing) as reach:
         upsert = Upsert(
             columns=(*changes.columns, *SCD2),
             same=(*changes.schema.primary_key, SEQUENCE),
             updates=(TO_SEQUENCE, VALID_TO, CURRENT),
             when=f"t.{TO_SEQUENCE} IS NULL AND s.{TO_SEQUENCE} IS NOT NULL",
-            within=within(),
+            within=reach.condition(),
         )
         table.write(versions, task.until, upsert)

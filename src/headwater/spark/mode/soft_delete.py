@@ -35,6 +35,6 @@ def soft_delete(table: Target, task: Task, standing: Standing) -> None:
     newer = f"s.{SEQUENCE} > t.{SEQUENCE}"
     key = changes.schema.primary_key
     rows = last.where(~f.col(HELD))
-    with pruned(rows, key, standing) as within:
-        upsert = Upsert(names, key, updates=names, when=newer, within=within())
+    with pruned(rows, key, standing) as reach:
+        upsert = Upsert(names, key, updates=names, when=newer, within=reach.condition())
         table.write(rows, task.until, upsert)

@@ -34,13 +34,10 @@ class Marks:
     additions: Sequence[Any] = ()
 
 
-def marks_of(
-    session: SparkSession, begun: Any, files: Mapping[str, Any], keys: DataFrame, within: str
-) -> Marks:
+def marks_of(session: SparkSession, begun: Any, files: Mapping[str, Any], keys: DataFrame) -> Marks:
     """Mark every row of the files that has one of the keys; the vectors are written, not committed.
 
-    The files are those of the transaction's version, with their statistics. Only rows `within` a
-    condition over `t` are looked at, so parts of files that have none are not read.
+    The files are of the transaction's version, with their statistics.
     """
     if not files:
         return Marks()
@@ -55,7 +52,7 @@ def marks_of(
         session._jsparkSession,  # noqa: SLF001
         begun,
         True,  # noqa: FBT003 - py4j has no names: files may have marks already
-        _hits(session, begun, candidates, keys, within)._jdf,  # noqa: SLF001
+        _hits(session, begun, candidates, keys)._jdf,  # noqa: SLF001
         candidates,
         singleton(jvm.org.apache.spark.sql.catalyst.expressions, "Literal").TrueLiteral(),
         some(session, f.col(_FILE)._jc),  # noqa: SLF001
@@ -65,15 +62,12 @@ def marks_of(
     return _committable(items_of(helper.findFilesWithMatchingRows(begun, by_path, found)))
 
 
-def _hits(
-    session: SparkSession, begun: Any, candidates: Any, keys: DataFrame, within: str
-) -> DataFrame:
+def _hits(session: SparkSession, begun: Any, candidates: Any, keys: DataFrame) -> DataFrame:
     """Where the rows with the keys are: in which file, at which place in it."""
     log = begun.deltaLog()
     stored = log.createDataFrame(begun.snapshot(), candidates, False, none(session))  # noqa: FBT003
     names = [quoted(name) for name in keys.columns]
-    held = DataFrame(stored, session).alias("t").where(within)
-    places = held.select(
+    places = DataFrame(stored, session).select(
         *names,
         f.col("_metadata.file_path").alias(_FILE),
         f.col("_metadata.row_index").alias(_PLACE),

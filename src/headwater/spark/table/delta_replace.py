@@ -19,7 +19,7 @@ from headwater.spark.change.sought import sought
 from headwater.spark.gateway.scala import activate, items_of
 from headwater.spark.sql import quoted
 from headwater.spark.table.delta_commit import finish, position
-from headwater.spark.table.delta_files import KnownFiles, after_commit
+from headwater.spark.table.delta_files import KnownFiles, after_commit, overlapping
 from headwater.spark.table.delta_marks import marks_of
 from headwater.spark.table.deltalog import VECTORS, carried, carrying, log_at
 from headwater.spark.table.target import Whole
@@ -61,15 +61,13 @@ class Replacement:
         self._begun.readTxn().addOne(app_id)
         self._begun.readWholeTable()
         files = self._known.of(self._path, self._begun.snapshot())
-        rows = whole.rows.persist()
-        try:
-            keys, within = _keys(rows, whole), whole.within()
-            with ThreadPoolExecutor(1) as beside:
-                marking = beside.submit(marks_of, self._session, self._begun, files, keys, within)
-                added = self._written(rows.where(~f.col(whole.gone)))
-                marks = marking.result()
-        finally:
-            rows.unpersist()
+        keys = sought(whole.rows.select(*map(quoted, whole.key)), whole.reach.count())
+        # By their bounds, not by a condition: Spark would compile anew for every batch's.
+        there = overlapping(files, whole.key[0], whole.reach.ranges())
+        with ThreadPoolExecutor(1) as beside:
+            marking = beside.submit(marks_of, self._session, self._begun, there, keys)
+            added = self._written(whole.rows.where(~f.col(whole.gone)))
+            marks = marking.result()
         failpoint("spark.table.rows_written")
         added = [*marks.additions, *added]
         actions = [*marks.removals, *added, position(self._session, app_id, until)]
@@ -81,9 +79,3 @@ class Replacement:
     def _written(self, rows: DataFrame) -> list[Any]:
         told = rows.select(*map(quoted, self._names))
         return items_of(self._begun.writeFiles(told._jdf))  # noqa: SLF001
-
-
-def _keys(rows: DataFrame, whole: Whole) -> DataFrame:
-    """The keys; to count them is to have the rows made, once for both of their uses."""
-    keys = rows.select(*map(quoted, whole.key))
-    return sought(keys, rows.count())

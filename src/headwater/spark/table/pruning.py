@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from itertools import pairwise
 from typing import Any
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as f
 
 from headwater.spark.sql import literal, quoted
-from headwater.spark.table.target import Standing
+from headwater.spark.table.target import Ranges, Standing
 
 EVERYWHERE = "true"
 # Below so many files, finding the ranges takes longer than reading them all.
@@ -25,7 +25,6 @@ _FEW_KEYS = 1000
 _MOST_RANGES = 8
 _LONGEST_TEXT = 200
 
-Ranges = list[tuple[Any, Any]]
 # Types whose order is plain, and how a value of them is written. Floats have NaN.
 _WRITTEN: dict[str, Callable[[Any], str]] = {
     "smallint": lambda value: f"{value}S",
@@ -36,44 +35,82 @@ _WRITTEN: dict[str, Callable[[Any], str]] = {
 }
 
 
+class RowsReach:
+    """Implements Reach for rows that are worked out once: for this, and for who writes them."""
+
+    def __init__(self, rows: DataFrame, key: Sequence[str], standing: Standing) -> None:
+        self._rows = rows
+        self._name = key[0]
+        self._written = _WRITTEN.get(rows.schema[key[0]].dataType.simpleString())
+        self._is_worth = standing.files >= _WORTH_FILES and self._written is not None
+        self._facts: Row | None = None
+        self._ranges: Ranges | None = None
+
+    def count(self) -> int:
+        """How many rows there are."""
+        return int(self._looked()["count"])
+
+    def ranges(self) -> Ranges:
+        """Ranges of the leading key that hold every row's; none if it may be anywhere."""
+        if not self._is_worth:
+            return []
+        if self._ranges is None:
+            self._ranges = self._found()
+        return self._ranges
+
+    def condition(self) -> str:
+        """The same as a condition over `t`."""
+        ranges = self.ranges()
+        return (
+            EVERYWHERE if self._written is None else _condition(ranges, self._name, self._written)
+        )
+
+    def forget(self) -> None:
+        """Let go of the rows."""
+        if self._rows.is_cached:
+            self._rows.unpersist()
+
+    def _found(self) -> Ranges:
+        """None at all if a key is NULL: that matches NULL, which no range holds."""
+        facts = self._looked()
+        if facts["nulls"] or not facts["count"]:
+            return []
+        if facts["count"] > _FEW_KEYS:
+            ranges = [(facts["least"], facts["greatest"])]
+        else:
+            ranges = spans(sorted({row["key"] for row in self._keys().collect()}), _MOST_RANGES)
+        ends = (end for each in ranges for end in each)
+        long = any(isinstance(end, str) and len(end) > _LONGEST_TEXT for end in ends)
+        return [] if long else ranges
+
+    def _keys(self) -> DataFrame:
+        return self._rows.select(f.col(quoted(self._name)).alias("key"))
+
+    def _looked(self) -> Row:
+        if self._facts is None:
+            self._rows.persist()
+            counted = f.count_if(f.lit(True)).alias("count")  # noqa: FBT003
+            (self._facts,) = (
+                self._keys()
+                .agg(
+                    counted,
+                    f.min("key").alias("least"),
+                    f.max("key").alias("greatest"),
+                    f.count_if(f.col("key").isNull()).alias("nulls"),
+                )
+                .collect()
+            )
+        return self._facts
+
+
 @contextmanager
-def pruned(rows: DataFrame, key: Sequence[str], standing: Standing) -> Iterator[Callable[[], str]]:
-    """Who calls it gets a condition over `t` that every row with one of these keys fulfils.
-
-    The rows are worked out once, for the condition and for the statement that has it. A target that
-    needs no statement asks for none.
-    """
-    written = _WRITTEN.get(rows.schema[key[0]].dataType.simpleString())
-    found: list[str] = [EVERYWHERE] if standing.files < _WORTH_FILES or written is None else []
-
-    def within() -> str:
-        if not found and written is not None:
-            rows.persist()
-            found.append(_condition(_ranges(rows, key[0]), key[0], written))
-        return found[0]
-
+def pruned(rows: DataFrame, key: Sequence[str], standing: Standing) -> Iterator[RowsReach]:
+    """Which part of a table the rows can concern; found out when it is asked for."""
+    reach = RowsReach(rows, key, standing)
     try:
-        yield within
+        yield reach
     finally:
-        if rows.is_cached:
-            rows.unpersist()
-
-
-def _ranges(rows: DataFrame, name: str) -> Ranges:
-    """None at all if a key is NULL: that matches NULL, which no range holds."""
-    column = f.col(quoted(name))
-    keys = rows.select(column.alias("key"))
-    found = keys.agg(
-        f.min("key").alias("least"),
-        f.max("key").alias("greatest"),
-        f.count_if(f.col("key").isNull()).alias("nulls"),
-        f.count_if(f.lit(True)).alias("count"),  # noqa: FBT003
-    ).first()
-    if found is None or found["nulls"] or not found["count"]:
-        return []
-    if found["count"] > _FEW_KEYS:
-        return [(found["least"], found["greatest"])]
-    return spans(sorted({row["key"] for row in keys.collect()}), _MOST_RANGES)
+        reach.forget()
 
 
 def spans(keys: Sequence[Any], most: int) -> Ranges:
@@ -90,8 +127,7 @@ def spans(keys: Sequence[Any], most: int) -> Ranges:
 
 
 def _condition(ranges: Ranges, name: str, written: Callable[[Any], str]) -> str:
-    ends = [end for each in ranges for end in each]
-    if not ends or any(isinstance(end, str) and len(end) > _LONGEST_TEXT for end in ends):
+    if not ranges:
         return EVERYWHERE
     column = f"t.{quoted(name)}"
     told = [f"{column} BETWEEN {written(low)} AND {written(high)}" for low, high in ranges]

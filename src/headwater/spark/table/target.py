@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -17,6 +17,8 @@ from headwater.spark.table.shape import TableShape
 
 # From the names of the table and of a view with the rows to the SQL that brings them together.
 Statement = Callable[[str, str], str]
+# The least and the greatest value of each.
+Ranges = list[tuple[Any, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,18 +33,29 @@ class Standing:
     files: int = 0
 
 
+class Reach(Protocol):
+    """How far rows reach into a table."""
+
+    def count(self) -> int:
+        """How many rows there are; they are held from then on."""
+        ...
+
+    def ranges(self) -> Ranges:
+        """Ranges of the leading key that hold every row's; none if it may be anywhere."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Whole:
     """What a statement does, for a target that needs none: rows of these keys go, these come.
 
     `rows` have every column of the table, one row for each key, and `gone` where none comes.
-    `within` gives a condition over `t` that is true of every row of the table with such a key.
     """
 
     rows: DataFrame
     key: tuple[str, ...]
     gone: str
-    within: Callable[[], str] = lambda: "true"
+    reach: Reach
 
 
 class Target(Protocol):
