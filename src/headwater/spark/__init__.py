@@ -9,10 +9,10 @@
 - functions: what can be done with frames of events, one by one.
 - table: a table of the lake by format, its columns and its statements; target.py is their contract.
 - change: what the events of a micro-batch mean for the rows of a table.
-- source: `format("headwater")`, streaming and batch, and an event batch as Spark rows.
+- source: `format("headwater")`, streaming and batch: events as Spark rows, or rows in typed columns.
 - session.py, jars.py: a quiet session with the right jars. modes.py: which tables in which modes.
 - progress.py: what Spark says of a stream. sql.py: names and values in statements.
-- classic.py: which sessions can keep tables.
+- classic.py: which sessions can keep tables. gateway: the JVM, where PySpark has no door to it.
 
 Holds: INV-10 (only available columns are written), exactly once per table and batch, INV-7 (state).
 May import: deliver, contract, event, errors, failpoint.
