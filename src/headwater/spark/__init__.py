@@ -9,7 +9,7 @@
 - functions: what can be done with frames of events, one by one.
 - table: a table of the lake by format, its columns and its statements; target.py is their contract.
 - change: what the events of a micro-batch mean for the rows of a table.
-- source: `format("headwater")`, streaming and batch: events as Spark rows, or rows in typed columns.
+- source: `format("headwater")`, streaming and batch: events, or rows in typed columns.
 - session.py, jars.py: a quiet session with the right jars. modes.py: which tables in which modes.
 - progress.py: what Spark says of a stream. sql.py: names and values in statements.
 - classic.py: which sessions can keep tables. gateway: the JVM, where PySpark has no door to it.
