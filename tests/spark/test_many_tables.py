@@ -28,7 +28,7 @@ from tests.shop import Shop
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
-COUNT = 200 if os.environ.get("HEADWATER_CHAOS") == "full" else 30
+COUNT = 200 if os.environ.get("HEADWATER_CHAOS") == "full" else 16
 AT_ONCE = 3
 NAMES = [f"table_{number:03}" for number in range(COUNT)]
 BAD, *WELL = NAMES
