@@ -46,10 +46,11 @@ class Writers:
         def count(*given: Any) -> None:
             with self._lock:
                 self._now += 1
-                self.written += 1
                 self.most = max(self.most, self._now)
             try:
                 write(*given)
+                with self._lock:
+                    self.written += 1
             finally:
                 with self._lock:
                     self._now -= 1
