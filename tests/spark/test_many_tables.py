@@ -28,7 +28,7 @@ from tests.shop import Shop
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 
-COUNT = 200 if os.environ.get("HEADWATER_CHAOS") == "full" else 30
+COUNT = 200 if os.environ.get("HEADWATER_CHAOS") == "full" else 16
 AT_ONCE = 3
 NAMES = [f"table_{number:03}" for number in range(COUNT)]
 BAD, *WELL = NAMES
@@ -46,10 +46,11 @@ class Writers:
         def count(*given: Any) -> None:
             with self._lock:
                 self._now += 1
-                self.written += 1
                 self.most = max(self.most, self._now)
             try:
                 write(*given)
+                with self._lock:
+                    self.written += 1
             finally:
                 with self._lock:
                     self._now -= 1
