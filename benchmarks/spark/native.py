@@ -21,10 +21,10 @@ from benchmarks.spark import native_avro
 from benchmarks.spark.orders import ORDERS, write_orders
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.spark import decode, register
+from headwater.app.spark_kafka import kafka_events, kafka_records
 from headwater.contract import Format
 from headwater.event import EventBatch
 from headwater.pipelines import typed
-from headwater.spark import jars
 from headwater.spark.functions import formats
 from headwater.spark.session import end_session, local_session
 
@@ -76,8 +76,7 @@ class _Pair:
 
 def native(bench: Bench, folder: Path) -> None:
     """Each form, read and written, at each size."""
-    jar = str(jars.ensure("avro")[0])
-    spark = local_session(formats=(), extra={"spark.jars": jar})
+    spark = local_session(formats=(), avro=True)
     try:
         register(spark)
         for size in (2_000,) if QUICK else SIZES:
@@ -111,11 +110,17 @@ def _pairs(spark: SparkSession, folder: Path, size: int) -> list[_Pair]:
 
     plain = _stored(spark, written("headwater-avro"), folder / "plain")
     rows = _stored(spark, written("headwater-avro-typed"), folder / "rows")
+    carried = _stored(spark, kafka_records(events, log, "headwater-avro"), folder / "carried")
     return [
         _Pair(
             "from_avro, headwater-avro",
             lambda: decode(plain, "headwater-avro"),
-            lambda: native_avro.decode(plain),
+            lambda: decode(plain, "headwater-avro", native=True),
+        ),
+        _Pair(
+            "from_avro, headwater-avro with a topic's headers",
+            lambda: kafka_events(carried, "headwater-avro"),
+            lambda: kafka_events(carried, "headwater-avro", native=True),
         ),
         _Pair(
             "from_avro, headwater-avro-typed to typed rows",

@@ -21,12 +21,6 @@ _HEAD_BYTES = 8
 _SIDES = ("before", "after")
 
 
-def decode(records: DataFrame) -> DataFrame:
-    """Events of `headwater-avro`."""
-    event = records.select(from_avro("value", _ENVELOPE, _FAIL).alias("e"))
-    return event.select(*_columns({side: f.col(f"e.{side}").cast("string") for side in _SIDES}))
-
-
 def decode_typed(records: DataFrame, table: TableSchema) -> DataFrame:
     """Events of one version of a table in `headwater-avro-typed`, with typed images."""
     schema = json.dumps(with_messages(typed_schemas(table).event))

@@ -74,10 +74,16 @@ _SETS = {
         _KAFKA,
         transitive=False,
     ),
+    # from_avro and to_avro; what they call is in Spark itself. Not every mirror has the newest.
     ("avro", "4.2"): JarSet(
         "avro-4.2.0",
-        # from_avro and to_avro; what they call is in Spark itself. Mirrors may lack the newest.
         ("org.apache.spark:spark-avro_2.13:[4.1.1,4.2.0]",),
+        ("org.apache.spark_spark-avro",),
+        transitive=False,
+    ),
+    ("avro", "4.1"): JarSet(
+        "avro-4.1.1",
+        ("org.apache.spark:spark-avro_2.13:4.1.1",),
         ("org.apache.spark_spark-avro",),
         transitive=False,
     ),
