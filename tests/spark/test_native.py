@@ -72,7 +72,7 @@ def test_native_reading_stops_at_damage_and_says_what_it_is(spark: SparkSession)
     image = b'{"id":1'
     damaged = {
         "bytes follow the datum": good + b"\x02",
-        "Malformed Avro messages": good[:-1],
+        "Malformed records are detected": good[:-1],
         "envelope_version is 2": _with_version(good, 2),
         "after is not a JSON object": good.replace(image, b"[" + image[1:]),
     }
