@@ -11,25 +11,29 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-_EVERY_S = 0.1
+_EVERY_S = 0.2
 
 
 @dataclass(slots=True)
 class Peaks:
-    """In MB. Workers are forks that share pages, so their sum is more than they really hold."""
+    """In MB. Of one process it is the peak that the kernel keeps.
+
+    Workers are forks of each other. `workers` counts what they share once, but is only looked at
+    now and then; `apart` adds up the peak of each, and counts it as often as it is shared.
+    """
 
     driver: int = 0
     jvm: int = 0
     workers: int = 0
+    apart: int = 0
 
     def look(self, jvm: int) -> None:
-        """The kernel keeps a process's own peak; only what may end before we look is in a hurry.
-
-        Not what getrusage says: a process inherits that figure from the one that started it.
-        """
-        self.driver = max(self.driver, _peak_mb(os.getpid()))
-        self.jvm = max(self.jvm, _peak_mb(jvm))
-        self.workers = max(self.workers, sum(map(_peak_mb, _below(jvm))))
+        """Not what getrusage says: a process inherits that figure from the one that started it."""
+        workers = [pid for pid in _below(jvm) if _is_python(pid)]
+        self.driver = max(self.driver, _mb(os.getpid(), "status", "VmHWM"))
+        self.jvm = max(self.jvm, _mb(jvm, "status", "VmHWM"))
+        self.workers = max(self.workers, sum(_mb(pid, "smaps_rollup", "Pss") for pid in workers))
+        self.apart = max(self.apart, sum(_mb(pid, "status", "VmHWM") for pid in workers))
 
 
 @contextmanager
@@ -53,14 +57,22 @@ def watched(spark: SparkSession) -> Iterator[Peaks]:
         peaks.look(jvm)
 
 
-def _peak_mb(pid: int) -> int:
-    """VmHWM; 0 of a process that is gone."""
+def _mb(pid: int, file: str, name: str) -> int:
+    """A figure that the kernel tells of a process; 0 of one that is gone."""
     try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+        lines = Path(f"/proc/{pid}/{file}").read_text().splitlines()
     except OSError:
         return 0
-    found = (line.split()[1] for line in lines if line.startswith("VmHWM:"))
+    found = (line.split()[1] for line in lines if line.startswith(f"{name}:"))
     return int(next(found, 0)) // 1024
+
+
+def _is_python(pid: int) -> bool:
+    """A child that the JVM has just made is still the JVM, with all of its memory."""
+    try:
+        return Path(f"/proc/{pid}/exe").readlink().name.startswith("python")
+    except OSError:
+        return False
 
 
 def _below(pid: int) -> list[int]:
