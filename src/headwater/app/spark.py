@@ -16,12 +16,12 @@ from typing import Literal
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.format_recipe import FormatRecipe
+from headwater.app.spark_native import native_schema
 from headwater.app.spark_places import CursorPlaces
 from headwater.app.spark_presence import Presence
 from headwater.app.spark_source import HeadwaterDataSource
 from headwater.errors import ConfigError, HeadwaterError, MachineError
 from headwater.event import TableId
-from headwater.format.headwater.avro_schema import EVENT_AND_EXTRA
 from headwater.log import SqliteLog
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.look import LogLook
@@ -89,13 +89,6 @@ def decode(
     if native:
         raise ConfigError("spark-native", "Spark's own functions know no registry")
     return formats.decode(records, _recipe(name, log, registry))
-
-
-def native_schema(name: str) -> str:
-    """What Spark's own function is told of a format; ConfigError if it can read no such records."""
-    if name != "headwater-avro":
-        raise ConfigError("spark-native", f"{name} is not read by a function of Spark's own")
-    return json.dumps(EVENT_AND_EXTRA)
 
 
 def _recipe(name: str, log: Path | str | None, registry: Mapping[str, str] | None) -> FormatRecipe:

@@ -20,7 +20,8 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.registry import open_log
-from headwater.app.spark import location_of, native_schema
+from headwater.app.spark import location_of
+from headwater.app.spark_native import native_schema
 from headwater.contract import Format
 from headwater.format.carried import COLUMNS, CarriedFormat
 from headwater.spark.apply.records import Records, Shapes
