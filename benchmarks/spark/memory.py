@@ -23,7 +23,7 @@ from benchmarks.spark.workload import Workload, plain
 
 QUICK = os.environ.get("HEADWATER_BENCH_QUICK") == "1"
 SMALLER = 20 if QUICK else 1
-ROUNDS = 1 if QUICK else 3
+ROUNDS = 1 if QUICK else 2
 _PART = 5_000
 
 Sample = dict[str, int]
