@@ -63,6 +63,7 @@ class Bench:
     """Collects comparisons, plain rates and bars, and reports them in one form."""
 
     name: str
+    unit: str = "events/s"
     comparisons: list[Comparison] = field(default_factory=list)
     rates: dict[str, list[float]] = field(default_factory=dict)
     bars: list[Bar] = field(default_factory=list)
@@ -87,18 +88,24 @@ class Bench:
     ) -> float:
         """A comparison whose rounds were run elsewhere: the peer's rates and its control's."""
         label, theirs, control = peer
-        result = Comparison(name, label, "events/s", mine, theirs, control)
+        result = Comparison(name, label, self.unit, mine, theirs, control)
         self.comparisons.append(result)
-        print(f"  {name}: {statistics.median(mine):,.0f}/s = {result.ratio:.2f} of {label}")
+        print(
+            f"  {name}: {statistics.median(mine):,.0f} {self.unit}, {result.ratio:.2f} of {label}"
+        )
         return result.ratio
 
     def rate(self, name: str, work: Work, *, rounds: int = 5) -> float:
         """Run `work` alone; returns the median rate."""
         work()
         samples = [work() for _ in range(rounds)]
-        self.rates[name] = samples
-        print(f"  {name}: {statistics.median(samples):,.0f}/s")
+        self.note(name, samples)
         return statistics.median(samples)
+
+    def note(self, name: str, samples: list[float]) -> None:
+        """Figures that have no peer and were taken elsewhere."""
+        self.rates[name] = samples
+        print(f"  {name}: {statistics.median(samples):,.0f} {self.unit}")
 
     def bar(self, name: str, value: float, bar: float) -> None:
         """Require at least `bar`."""
@@ -109,6 +116,7 @@ class Bench:
         RESULTS.mkdir(exist_ok=True)
         report = {
             "benchmark": self.name,
+            "unit": self.unit,
             "machine": machine_facts(),
             "comparisons": [
                 asdict(each) | {"ratio": each.ratio, "aa_control": list(each.control)}
@@ -123,7 +131,7 @@ class Bench:
         return 0 if all(bar.ok for bar in self.bars) else 1
 
     def _table(self) -> str:
-        lines = ["", f"{'what':44} {'events/s':>12} {'ratio':>6}  A/A control"]
+        lines = ["", f"{'what':44} {self.unit:>12} {'ratio':>6}  A/A control"]
         for each in self.comparisons:
             low, high = each.control
             rate = statistics.median(each.rates)
@@ -180,7 +188,7 @@ def plot(bench: Bench) -> None:
         axes.plot(samples, [place] * len(samples), "k.", markersize=3)
     axes.set_yticks(range(len(rows)), [name for name, _, _ in rows])
     axes.invert_yaxis()
-    axes.set_xlabel("events per second (median; dots are samples)")
+    axes.set_xlabel(f"{bench.unit} (median; dots are samples)")
     axes.set_title(f"benchmarks/{bench.name}")
     figure.tight_layout()
     figure.savefig(RESULTS / f"{bench.name}.png", dpi=110)

@@ -22,7 +22,7 @@ def spark() -> Iterator["SparkSession"]:
     from headwater.app.spark import register
     from headwater.spark.session import end_session, local_session
 
-    session = local_session(kafka=True, extra=SMALL)
+    session = local_session(kafka=True, avro=True, extra=SMALL)
     register(session)
     try:
         yield session

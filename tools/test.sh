@@ -2,7 +2,7 @@
 # Every test, in groups beside each other: all of them wait for other things than a core.
 set -uo pipefail
 cd "$(dirname "$0")/.."
-.venv/bin/python -m headwater.app.jars delta kafka || exit
+.venv/bin/python -m headwater.app.jars delta kafka avro || exit
 
 if [ "${1:-}" = iceberg ]; then # Spark 4.1: the newest that Iceberg has a build for
   shift

@@ -55,7 +55,7 @@ class ByHand:
 
     def __init__(self, folder: Path, name: str) -> None:
         self.input = folder / f"{name}-input"
-        self.input.mkdir()
+        self.input.mkdir(exist_ok=True)
         self.target = folder / name
         self.checkpoint = folder / f"{name}-checkpoint"
 

@@ -66,18 +66,18 @@ def initial_load(bench: Bench, spark: SparkSession, folder: Path) -> None:
     bench.bar("first load against a plain copy", ratio, 0.6)
 
 
-def fill_snapshot(path: Path) -> None:
+def fill_snapshot(path: Path, rows: int = ROWS) -> None:
     """A log that holds the snapshot of one table."""
     writer = SqliteLog(path).writer(SourceIdentity("sqlite", SOURCE_UID))
-    for first in range(0, ROWS, PER_CHUNK):
-        done = first + PER_CHUNK == ROWS
+    for first in range(0, rows, PER_CHUNK):
+        done = first + PER_CHUNK == rows
         writer.append(
             SourceBatch(
                 _read(customers(first, PER_CHUNK)),
                 Position({"change": first}),
                 (CUSTOMERS,),
                 Phase.SNAPSHOT,
-                SnapshotProgress("customers", first + PER_CHUNK, ROWS, done=done),
+                SnapshotProgress("customers", first + PER_CHUNK, rows, done=done),
                 owed=() if done else (CUSTOMERS.table,),
             )
         )

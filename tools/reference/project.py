@@ -19,7 +19,8 @@ def benchmarks() -> Iterator[str]:
         report = json.loads(path.read_text())
         facts = ", ".join(f"{name} {value}" for name, value in report["machine"].items())
         yield from ("", f"## {report['benchmark']}", "", f"Machine: {facts}.", "")
-        yield from table(("what", "per second", "ratio", "against", "A/A control"), _rates(report))
+        unit = report.get("unit", "events/s")
+        yield from table(("what", unit, "ratio", "against", "A/A control"), _rates(report))
         yield ""
         yield from table(
             ("bar", "reached", "wanted", ""),

@@ -1,6 +1,6 @@
 """`make jars`: fetch what Spark needs once, so that later starts need no network.
 
-Arguments name what it is for, `delta`, `iceberg` or `kafka`; without any it is Delta.
+Arguments name what it is for, `delta`, `iceberg`, `kafka` or `avro`; without any it is Delta.
 """
 
 from __future__ import annotations

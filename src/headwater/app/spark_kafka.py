@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from pyspark.errors import PySparkException
@@ -20,12 +21,14 @@ from pyspark.sql.streaming.query import StreamingQuery
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.registry import open_log
 from headwater.app.spark import location_of
+from headwater.app.spark_native import native_schema
 from headwater.contract import Format
-from headwater.format.carried import CarriedFormat
+from headwater.format.carried import COLUMNS, CarriedFormat
 from headwater.spark.apply.records import Records, Shapes
 from headwater.spark.apply.tables import Tables
 from headwater.spark.classic import require_classic
 from headwater.spark.functions import formats
+from headwater.spark.functions.native import decode_avro
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.table.delta import DeltaTargets
 
@@ -73,8 +76,16 @@ def kafka_records(events: DataFrame, log: Path | str, name: str = "headwater-jso
     return formats.encode(events.coalesce(1), _told_early(recipe))
 
 
-def kafka_events(records: DataFrame, name: str = "headwater-json") -> DataFrame:
-    """The events of a topic's records, as `format("headwater")` reads them from the log."""
+def kafka_events(
+    records: DataFrame, name: str = "headwater-json", *, native: bool = False
+) -> DataFrame:
+    """The events of a topic's records, as `format("headwater")` reads them from the log.
+
+    - `native`: read `headwater-avro` by Spark's own `from_avro`, as `headwater.app.spark.decode`
+      does.
+    """
+    if native:
+        return decode_avro(records, native_schema(name), COLUMNS)
     return formats.decode(records, _told_early(FormatRecipe(name)))
 
 
@@ -109,7 +120,8 @@ class KafkaJob:
     """Keep Delta tables below `target` from a topic that `write_kafka` writes.
 
     The session needs nothing but the topic: shapes of tables come with the records, and are kept
-    beside the tables. `interval_s` None catches up once and ends.
+    beside the tables. `interval_s` None catches up once and ends. `native` reads records of
+    `headwater-avro` by Spark's own `from_avro`; the session needs its jar.
     """
 
     topic: Topic
@@ -118,6 +130,7 @@ class KafkaJob:
     max_records: int = 200_000
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    native: bool = False
 
     @property
     def location(self) -> str:
@@ -162,9 +175,12 @@ class KafkaJob:
 
     def _apply(self) -> Records:
         shapes = Shapes(f"{self.location}/_headwater/shapes")
-        recipe = _told_early(FormatRecipe(self.topic.format))
+        name = self.topic.format
+        read = partial(kafka_events, name=name, native=self.native)
+        # A wrong name is told here, and not by a micro-batch that failed.
+        _ = native_schema(name) if self.native else _told_early(FormatRecipe(name))
 
         def tables(log_id: str) -> Tables:
             return Tables(DeltaTargets(self.location, log_id), shapes, Modes(self.mode, self.modes))
 
-        return Records(lambda frame: formats.decode(frame, recipe), shapes, tables)
+        return Records(read, shapes, tables)

@@ -26,6 +26,12 @@ PREFIX = "headwater-"
 LOG, SCHEMA = f"{PREFIX}log", f"{PREFIX}schema"
 _SEQUENCE, _EVENT_ID = f"{PREFIX}sequence", f"{PREFIX}event-id"
 _SCHEMA_ID, _CONTEXT = f"{PREFIX}schema-id", f"{PREFIX}context"
+COLUMNS = {
+    "sequence_number": _SEQUENCE,
+    "event_id": _EVENT_ID,
+    "schema_id": _SCHEMA_ID,
+    "context": _CONTEXT,
+}
 
 Header = tuple[str, bytes]
 

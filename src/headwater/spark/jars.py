@@ -74,10 +74,23 @@ _SETS = {
         _KAFKA,
         transitive=False,
     ),
+    # from_avro and to_avro; what they call is in Spark itself. Not every mirror has the newest.
+    ("avro", "4.2"): JarSet(
+        "avro-4.2.0",
+        ("org.apache.spark:spark-avro_2.13:[4.1.1,4.2.0]",),
+        ("org.apache.spark_spark-avro",),
+        transitive=False,
+    ),
+    ("avro", "4.1"): JarSet(
+        "avro-4.1.1",
+        ("org.apache.spark:spark-avro_2.13:4.1.1",),
+        ("org.apache.spark_spark-avro",),
+        transitive=False,
+    ),
 }
 SETS = tuple(dict.fromkeys(name for name, _ in _SETS))
 # The newest Spark that there is a build for, as a package.
-_NEWEST = {"delta": "4.2.0", "iceberg": "4.1.4", "kafka": "4.2.0"}
+_NEWEST = {"delta": "4.2.0", "iceberg": "4.1.4", "kafka": "4.2.0", "avro": "4.2.0"}
 
 
 def jar_set(name: str, spark: str = SPARK) -> JarSet:

@@ -92,10 +92,16 @@ def kafka_conf() -> dict[str, str]:
     return {"spark.jars": ",".join(str(jar) for jar in jars.ensure("kafka"))}
 
 
+def avro_conf() -> dict[str, str]:
+    """The confs that Spark's functions on Avro need, for a session of your own."""
+    return {"spark.jars": ",".join(str(jar) for jar in jars.ensure("avro"))}
+
+
 def local_session(
     *,
     formats: Sequence[str] = ("delta",),
     kafka: bool = False,
+    avro: bool = False,
     cores: int = 2,
     memory: str = "2g",
     extra: dict[str, str] | None = None,
@@ -119,10 +125,10 @@ def local_session(
     }
     if formats:
         settings |= table_conf(*formats) | _DELTA_LOCAL
-    if kafka:
-        settings["spark.jars"] = ",".join(
-            filter(None, (settings.get("spark.jars"), kafka_conf()["spark.jars"]))
-        )
+    for wanted, conf_of in ((kafka, kafka_conf), (avro, avro_conf)):
+        if wanted:
+            files = (settings.get("spark.jars"), conf_of()["spark.jars"])
+            settings["spark.jars"] = ",".join(filter(None, files))
     settings |= extra or {}
     # Workers must be this Python, not the first one on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable

@@ -41,6 +41,16 @@ ENTRIES = section(
         "Connect to Maven Central once, or use --table-format parquet, which needs no jar.",
     ),
     (
+        "spark-avro-missing",
+        "The session has no jar with Spark's functions on Avro, which native reading calls.",
+        "Use spark_session(avro=True), or headwater.spark.session.avro_conf in one of your own.",
+    ),
+    (
+        "spark-native",
+        "Spark's own functions read headwater-avro without a registry, and no other format.",
+        "Leave native out: decode(records, name)",
+    ),
+    (
         "spark-no-build",
         "The table format has no build for the installed Spark.",
         "Install the Spark that the message names, or choose another spark.table_format.",

@@ -93,3 +93,5 @@ EVENT: Schema = _record(
     [*_TWELVE, _names("unavailable_columns"), _names("before_unavailable_columns")],
 )
 EVENT_WITH_MESSAGES: Schema = with_messages(EVENT)
+# For readers that cannot read on behind a datum: they are given one zero byte more than there is.
+EVENT_AND_EXTRA: Schema = _record("Event", [*EVENT_WITH_MESSAGES["fields"], _field("extra", EXTRA)])
