@@ -36,6 +36,8 @@ _LOCAL = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.python.unix.domain.socket.enabled": "true",
     "spark.sql.python.filterPushdown.enabled": "true",
+    # Else every stream and session starts Python daemons of its own, which stay until the JVM ends.
+    "spark.sql.artifact.isolation.enabled": "false",
 }
 CATALOG = "headwater"
 _EXTENSIONS = {
