@@ -115,7 +115,7 @@ PARTS = {
 
 
 APART = {
-    "native": (native, "events/s"),
+    "native": (native, "events/CPU s"),
     "memory": (memory, "MB"),
 }
 

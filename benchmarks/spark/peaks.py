@@ -1,4 +1,4 @@
-"""The most memory that a session's processes ever held: Python driver, JVM and Python workers."""
+"""What a session's processes take, Python driver, JVM and Python workers: memory, and CPU time."""
 
 from __future__ import annotations
 
@@ -39,8 +39,7 @@ class Peaks:
 @contextmanager
 def watched(spark: SparkSession) -> Iterator[Peaks]:
     """The peaks of a session's processes, complete when the block ends."""
-    gateway = spark.sparkContext._gateway  # noqa: SLF001 - PySpark does not tell it otherwise
-    jvm: int = gateway.proc.pid  # type: ignore[union-attr]
+    jvm = _jvm_of(spark)
     peaks, done = Peaks(), threading.Event()
 
     def watch() -> None:
@@ -55,6 +54,19 @@ def watched(spark: SparkSession) -> Iterator[Peaks]:
         done.set()
         thread.join()
         peaks.look(jvm)
+
+
+def cpu_s(spark: SparkSession) -> float:
+    """The CPU time of the JVM and of all workers so far, those that have ended too."""
+    jvm = _jvm_of(spark)
+    ticks = sum(sum(map(int, _stat(pid)[11:15])) for pid in (jvm, *_below(jvm)))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _jvm_of(spark: SparkSession) -> int:
+    gateway = spark.sparkContext._gateway  # noqa: SLF001 - PySpark does not tell it otherwise
+    pid: int = gateway.proc.pid  # type: ignore[union-attr]
+    return pid
 
 
 def _mb(pid: int, file: str, name: str) -> int:
@@ -77,7 +89,8 @@ def _is_python(pid: int) -> bool:
 
 def _below(pid: int) -> list[int]:
     """The processes that it started, and those that they did."""
-    parents = dict(filter(None, map(_parent, Path("/proc").glob("[0-9]*"))))
+    every = [int(process.name) for process in Path("/proc").glob("[0-9]*")]
+    parents = {each: int(_stat(each)[1]) for each in every}
     found: list[int] = []
     fresh = {pid}
     while fresh:
@@ -86,10 +99,9 @@ def _below(pid: int) -> list[int]:
     return found
 
 
-def _parent(process: Path) -> tuple[int, int] | None:
+def _stat(pid: int) -> list[str]:
+    """The fields of a process behind its name, which stands in brackets and may hold anything."""
     try:
-        # The name stands in brackets and may hold anything; the parent is the second behind it.
-        fields = (process / "stat").read_text().rpartition(")")[2].split()
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     except OSError:
-        return None
-    return int(process.name), int(fields[1])
+        return ["0"] * 15
