@@ -26,6 +26,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -111,6 +112,12 @@ class PostgresDatabase:
     def connect(self, user: str = "app") -> psycopg.Connection:
         """An ordinary autocommit connection."""
         return self.server.connect(user, self.name)
+
+    def await_free_slot(self) -> None:
+        """Return when the server has noticed that a capture has ended."""
+        held = "SELECT 1 FROM pg_replication_slots WHERE slot_name = %s AND active"
+        while self.sql(held, self.name, user="postgres"):
+            time.sleep(0.05)
 
     def config(self, user: str = "capture", **settings: Any) -> PostgresSourceConfig:
         """A source configuration whose slot name is this database's own."""

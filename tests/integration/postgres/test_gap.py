@@ -79,6 +79,7 @@ def _before_and_after(database: PostgresDatabase, name: str) -> MemoryLog:
         capture.until(1)
         database.sql("INSERT INTO t VALUES (2, 'b')")
         capture.until(2)
+    database.await_free_slot()
     database.sql("DELETE FROM t WHERE id = 1; INSERT INTO t VALUES (3, 'c')")
     LOSSES[name][0](database)
     return log

@@ -70,7 +70,7 @@ class Session:
             self._server = read_server(self._control, self.config)
             check_server(self._server)
             tables = require_tables(self._control, self.config)
-            found = slot.read_slot(self._control, self.config.slot)
+            found = slot.settled_slot(self._control, self.config.slot)
             gap = None if resume is None else self._gap(tables, found, resume, met)
             if gap is not None and self.config.on_gap is OnGap.HALT:
                 raise gap

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 
 import psycopg
@@ -17,6 +18,7 @@ from headwater.source.postgres.server.facts import ServerFacts
 PLUGIN = "pgoutput"
 _OPTIONS_SINCE = 150000
 _FAILOVER_SINCE = 170000
+_LOOKS, _LOOK_S = 20, 0.1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,16 @@ def list_slots(connection: psycopg.Connection) -> tuple[SlotFacts, ...]:
 def read_slot(connection: psycopg.Connection, name: str) -> SlotFacts | None:
     """The slot of that name, or None."""
     return next((slot for slot in list_slots(connection) if slot.name == name), None)
+
+
+def settled_slot(connection: psycopg.Connection, name: str) -> SlotFacts | None:
+    """The slot of that name. A reader that has gone holds it until the server has noticed."""
+    for _ in range(_LOOKS):
+        found = read_slot(connection, name)
+        if found is None or found.active_pid is None:
+            return found
+        time.sleep(_LOOK_S)
+    return found
 
 
 def create_slot(
