@@ -82,8 +82,8 @@ def decode(
 ) -> DataFrame:
     """The events of records in a column `value`, with `key` and `headers` where they are there.
 
-    - `native`: read `headwater-avro` by Spark's own `from_avro`, several times as fast and with
-      fewer checks. The session needs its jar: `spark_session(avro=True)`.
+    - `native`: read `headwater-avro` by Spark's own `from_avro`: at half the cost in large
+      batches, and with fewer checks. The session needs its jar: `spark_session(avro=True)`.
     """
     if native and registry is None:
         return decode_avro(records, native_schema(name))
