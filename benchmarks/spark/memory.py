@@ -98,7 +98,7 @@ def _told(
     bench.note(f"{name}: Python workers", _values(ours, "workers"))
     bench.note(f"{name}: Python workers, shared pages each time", _values(ours, "apart"))
     python = [float(each["driver"] + each["workers"]) for each in ours]
-    bench.bar(f"800 MB over Python's processes, {name}", 800 / statistics.median(python), 1.0)
+    bench.bar(f"1,500 MB over Python's processes, {name}", 1500 / statistics.median(python), 1.0)
 
 
 def _values(samples: list[Sample], role: str | None) -> list[float]:
