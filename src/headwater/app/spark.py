@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.spark_native import native_schema
@@ -234,17 +234,19 @@ class TableJob:
 
     def _reread(self, frame: DataFrame, after: int, until: int) -> DataFrame:
         """Events that the stream has passed, for a table that has not taken them."""
-        reader = frame.sparkSession.read.format(NAME)
-        reader = reader.option("startingSequence", after).option("endingSequence", until)
-        return reader.load(str(Path(self.log_path).resolve()))
+        return self._load(frame.sparkSession.read.format(NAME), (after, until))
 
     def _ask(
         self, session: SparkSession, asked: TypedRead, columns: str, between: tuple[int, int]
     ) -> DataFrame:
         """Rows of a range of the log as the source makes them."""
         register(session)
-        after, until = between
         reader = session.read.format(NAME).schema(columns).option("typedRead", asked.text())
+        return self._load(reader, between)
+
+    def _load(self, reader: DataFrameReader, between: tuple[int, int]) -> DataFrame:
+        """A range (after, until] of the log."""
+        after, until = between
         reader = reader.option("startingSequence", after).option("endingSequence", until)
         return reader.load(str(Path(self.log_path).resolve()))
 

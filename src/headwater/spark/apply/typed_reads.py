@@ -16,6 +16,7 @@ from headwater.event import Kind, TableId
 from headwater.spark.change.changes import AT, DELETED, SEQ, TableChanges, whole
 from headwater.spark.change.kinds import stored_type
 from headwater.spark.change.reading import is_plain
+from headwater.spark.mode.reading import NEW_ROW
 from headwater.spark.source.data_file import DataFile
 from headwater.spark.source.typed_read import (
     COMMITTED,
@@ -24,23 +25,16 @@ from headwater.spark.source.typed_read import (
     PLAIN,
     REFUSAL,
     SEQUENCE,
-    Told,
     TypedRead,
 )
 from headwater.spark.sql import column_list
-from headwater.spark.table import layout as stored
 from headwater.spark.table.layout import Layout
 
 # A session, what is asked, the columns of the answer, and the range (after, until] of the log.
 AskRows = Callable[[SparkSession, TypedRead, str, tuple[int, int]], DataFrame]
 
-# What the columns that a mode adds hold for a row that was just read.
-_NEW: Told = {
-    stored.SEQUENCE: SEQUENCE,
-    stored.VALID_FROM: COMMITTED,
-    stored.DELETED_FLAG: False,
-    stored.CURRENT: True,
-}
+# By the name in a frame of changes: what the source calls it, and its type.
+_TOLD = {SEQ: (SEQUENCE, "bigint"), AT: (COMMITTED, "timestamp"), DELETED: (GONE, "boolean")}
 # Keys of these kinds have an order that all readers of their bounds agree on.
 _ORDERED = {Kind.INT16, Kind.INT32, Kind.INT64, Kind.STRING, Kind.UUID}
 
@@ -99,16 +93,11 @@ class TypedReads:
         ask = self.ask
         if ask is None or changes.merges or not self._suit(changes):
             return None
-        told = {
-            SEQ: (SEQUENCE, "bigint"),
-            AT: (COMMITTED, "timestamp"),
-            DELETED: (GONE, "boolean"),
-        }
-        columns = _types(changes) | {name: kind for name, (_, kind) in told.items()}
+        columns = _types(changes) | {name: kind for name, (_, kind) in _TOLD.items()}
         asked = TypedRead(
             changes.schema.table,
             _struct(columns),
-            {name: what for name, (what, _) in told.items()},
+            {name: what for name, (what, _) in _TOLD.items()},
             latest_by=changes.schema.primary_key,
         )
         begin, until = between
@@ -136,11 +125,15 @@ def _reading(
     asked = TypedRead(
         changes.schema.table,
         _struct(columns),
-        {name: _NEW.get(name) for name in layout},
+        {name: _told(NEW_ROW.get(name)) for name in layout},
         folder=folder,
         distinct=key[0] if len(key) == 1 and kinds[key[0]] in _ORDERED else None,
     )
     return asked, column_list(columns)
+
+
+def _told(what: str | bool | None) -> str | bool | None:  # noqa: FBT001 - a value, no switch
+    return _TOLD[what][0] if isinstance(what, str) else what
 
 
 def _types(changes: TableChanges) -> dict[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 
@@ -21,7 +23,6 @@ from headwater.spark.change.changes import (
 from headwater.spark.change.columns import typed
 from headwater.spark.change.task import Task
 from headwater.spark.modes import Mode
-from headwater.spark.sql import quoted
 from headwater.spark.table.layout import (
     CURRENT,
     DELETED_FLAG,
@@ -33,32 +34,27 @@ from headwater.spark.table.layout import (
     Layout,
 )
 
+# What the columns that a mode adds hold for a row that was just read; the others hold nothing.
+NEW_ROW: Mapping[str, str | bool] = {
+    SEQUENCE: SEQ,
+    VALID_FROM: AT,
+    DELETED_FLAG: False,
+    CURRENT: True,
+}
 # An append log shows what happened as it happens, and half of that is no half table.
 LOADED: dict[Mode, Layout] = {"mirror": MIRROR, "soft_delete": SOFT_DELETE, "scd2": SCD2}
 
 
 def read_rows(task: Task, layout: Layout, after: int) -> DataFrame:
     """The batch's rows of a snapshot as the table stores them: new, and nothing ended them yet."""
-    columns = task.changes.schema.columns
-    rows = reads_of(task.frame, task.changes, after).select(
-        *(typed(column, ROW).alias(column.name) for column in columns),
-        f.col("sequence_number").alias(SEQ),
-        committed_at().alias(AT),
-    )
-    return as_stored(rows, task.changes, layout)
-
-
-def as_stored(rows: DataFrame, changes: TableChanges, layout: Layout) -> DataFrame:
-    """Typed rows of a snapshot, with their sequence number and commit time, as a table has them."""
-    known = {
-        SEQUENCE: f.col(SEQ),
-        VALID_FROM: f.col(AT),
-        DELETED_FLAG: flag(value=False),
-        CURRENT: flag(value=True),
-    }
-    return rows.select(
-        *(quoted(name) for name in changes.columns),
-        *(known.get(name, f.lit(None)).cast(kind).alias(name) for name, kind in layout.items()),
+    told = {SEQ: f.col("sequence_number"), AT: committed_at()}
+    added = {name: NEW_ROW.get(name) for name in layout}
+    return reads_of(task.frame, task.changes, after).select(
+        *(typed(column, ROW).alias(column.name) for column in task.changes.schema.columns),
+        *(
+            (told[what] if isinstance(what, str) else f.lit(what)).cast(layout[name]).alias(name)
+            for name, what in added.items()
+        ),
     )
 
 

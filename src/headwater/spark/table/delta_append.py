@@ -47,15 +47,23 @@ def append_rows(
 
     Delta's own append asks the whole log for the position, with Spark jobs.
     """
-    activate(session)
-    begun = log_at(session, table).startTransaction()
-    if carried(begun.snapshot(), app_id) >= until:
+    begun = _begun(session, table, app_id, until)
+    if begun is None:
         return
-    begun.readTxn().addOne(app_id)  # of two drivers that add the same, one fails
     whole = _whole(rows, begun.snapshot())
     added = items_of(begun.writeFiles(whole._jdf))  # noqa: SLF001
     with carrying(session, app_id, until):
         finish(session, begun, [*added, position(session, app_id, until)])
+
+
+def _begun(session: SparkSession, table: str, app_id: str, until: int) -> Any | None:
+    """A transaction that will carry the position; None if a commit before has."""
+    activate(session)
+    begun = log_at(session, table).startTransaction()
+    if carried(begun.snapshot(), app_id) >= until:
+        return None
+    begun.readTxn().addOne(app_id)  # of two drivers that add the same, one fails
+    return begun
 
 
 def append_files(
@@ -67,11 +75,9 @@ def append_files(
     known: KnownFiles,
 ) -> None:
     """Add files that are in the table's folder, in one commit, unless one before has."""
-    activate(session)
-    begun = log_at(session, table).startTransaction()
-    if carried(begun.snapshot(), app_id) >= until:
+    begun = _begun(session, table, app_id, until)
+    if begun is None:
         return
-    begun.readTxn().addOne(app_id)
     before = known.of(table, begun.snapshot())
     added = [_add(session, each.path, each.size, each.stats, _tags(each)) for each in files]
     with carrying(session, app_id, until):
