@@ -22,8 +22,7 @@ from benchmarks.spark import native_avro
 from benchmarks.spark.orders import ORDERS, write_orders
 from benchmarks.spark.peaks import cpu_s
 from headwater.app.format_recipe import FormatRecipe
-from headwater.app.spark import decode, register
-from headwater.app.spark_kafka import kafka_events, kafka_records
+from headwater.app.spark import decode, kafka_events, kafka_records, register
 from headwater.contract import Format
 from headwater.event import EventBatch
 from headwater.pipelines import typed
