@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test, in groups beside each other: all of them wait for other things than a core.
+# Every test, in three lanes beside each other: all of them wait for other things than a core.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 .venv/bin/python -m headwater.app.jars delta kafka avro || exit
@@ -14,36 +14,50 @@ if [ $# -gt 0 ]; then
   exec .venv/bin/pytest -q "$@"
 fi
 
-# Sessions here live for seconds: compiling less and collecting simply lets a JVM start sooner.
-export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS:--XX:TieredStopAtLevel=1 -XX:+UseSerialGC}"
+# Most sessions here live for seconds: compiling less and collecting simply lets a JVM start sooner.
+# Compiling less would also mean a small code cache, which the one long session would sweep for ever.
+short="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=240m"
+export JDK_JAVA_OPTIONS="${JDK_JAVA_OPTIONS:-$short}"
 
-names=("PostgreSQL and the kill tests" "all other tests" "the tests with Spark" "the tests with Iceberg")
-pids=()
 logs=$(mktemp -d)
-trap 'kill "${pids[@]}" 2>/dev/null; rm -rf "$logs"' EXIT
+trap 'jobs -p | xargs -r kill 2>/dev/null; rm -rf "$logs"' EXIT
 
-start() { # start PYTEST_ARGUMENTS...: the next group, in the background
-  .venv/bin/pytest -q --durations=15 "$@" >"$logs/${#pids[@]}" 2>&1 &
-  pids+=($!)
+group() { # group NAME TEST_SH_ARGUMENTS...: run it, and show what it said when it has ended
+  local name=$1 log
+  shift
+  log=$(mktemp -p "$logs")
+  tools/test.sh "$@" --durations=15 >"$log" 2>&1 &
+  trap "kill $! 2>/dev/null; exit 1" TERM
+  wait $! || echo "$name" >>"$logs/failed"
+  {
+    flock 9
+    echo "==> $name"
+    cat "$log"
+  } 9>"$logs/turn"
 }
-echo "==> ${names[0]}, ${names[1]} and ${names[2]}, then ${names[3]}: each is shown when it has ended"
-start -m "not spark" tests/chaos tests/integration/postgres
-start -m "not spark" tests --ignore=tests/chaos --ignore=tests/integration/postgres
-plain=$JDK_JAVA_OPTIONS
-# A JVM that finds its classes in an archive starts sooner still; one without it starts all the same.
-if archive=$(.venv/bin/python tools/spark_archive.py); then
-  JDK_JAVA_OPTIONS+=" -XX:SharedArchiveFile=$archive -Xlog:cds=off -Xlog:cds+dynamic=off"
-fi
-start -m "spark and not iceberg" tests
 
-ended=0
-for group in 1 0 2 3; do
-  wait "${pids[$group]}" || ended=$?
-  if [ "$group" = 1 ]; then # the shortest group makes room for the last
-    JDK_JAVA_OPTIONS=$plain tools/test.sh iceberg --durations=15 >"$logs/3" 2>&1 &
-    pids+=($!)
-  fi
-  echo "==> ${names[$group]}"
-  cat "$logs/$group"
-done
-exit "$ended"
+spark_archive() { # a JVM that finds its classes in it starts sooner still, one without it all the same
+  local archive
+  archive=$(.venv/bin/python tools/spark_archive.py) &&
+    echo " -XX:SharedArchiveFile=$archive -Xlog:cds=off -Xlog:cds+dynamic=off"
+}
+
+echo "==> three lanes of tests: each part is shown when it has ended"
+{
+  group "PostgreSQL and the kill tests" -m "not spark" tests/chaos tests/integration/postgres
+  JDK_JAVA_OPTIONS+=$(spark_archive)
+  group "commands, pages and drivers with Spark" -m spark tests --ignore=tests/spark
+} &
+group "all other tests" -m "not spark" tests --ignore=tests/chaos --ignore=tests/integration/postgres &
+{
+  plain=$JDK_JAVA_OPTIONS
+  JDK_JAVA_OPTIONS+=$(spark_archive)
+  group "tables with Spark" -m "spark and not iceberg" tests/spark
+  JDK_JAVA_OPTIONS=$plain
+  group "tables with Iceberg" iceberg
+} &
+wait
+if [ -e "$logs/failed" ]; then
+  echo "==> failed: $(paste -sd, "$logs/failed")"
+  exit 1
+fi

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import headwater
 
+FULL = os.environ.get("HEADWATER_CHAOS") == "full"
 _ROOT = Path(headwater.__file__).parent
 
 
@@ -19,6 +22,13 @@ def failpoints(*rooms: str) -> list[str]:
                 if isinstance(node, ast.Call) and _is_failpoint(node.func):
                     names |= _strings(node)
     return sorted(names)
+
+
+def with_seeds(names: Sequence[str], seeds: Sequence[int]) -> list[tuple[str, int]]:
+    """Each name with every seed; by default, because CI's time is short, with one, in turn."""
+    if FULL:
+        return [(name, seed) for name in names for seed in seeds]
+    return [(name, seeds[number % len(seeds)]) for number, name in enumerate(names)]
 
 
 def _is_failpoint(function: ast.expr) -> bool:

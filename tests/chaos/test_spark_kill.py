@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.chaos.failpoints import failpoints
+from tests.chaos.failpoints import FULL, failpoints
 from tests.chaos.scenario import Kill, Nursery
 from tests.chaos.spark_scenario import PATIENCE_S, Mirrored, mirrored
 
@@ -76,7 +76,6 @@ AT_THE_SECOND = {"spark.table.after_alter"}
 ONCE = {*LAST, "spark.state.before_commit", "spark.state.after_commit"}
 
 
-FULL = os.environ.get("HEADWATER_CHAOS") == "full"
 SEEDS = (1, 2, 3) if FULL else (1,)
 # Around the commits: a new table was filled or loaded, files of an old one are not yet committed.
 SHORT = (
