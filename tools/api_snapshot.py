@@ -35,7 +35,12 @@ def surface() -> str:
     import headwater
 
     lines = [*_section("headwater", headwater, headwater.__all__)]
-    for name in ("headwater.aio", "headwater.formats", "headwater.pipelines"):
+    for name in (
+        "headwater.aio",
+        "headwater.formats",
+        "headwater.pipelines",
+        "headwater.app.spark",
+    ):
         lines += _section(name, importlib.import_module(name))
     for module in _test_kit():
         lines += _section(module.__name__, module)

@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 import headwater
 from headwater.app.demo.shop import create_shop
 from headwater.app.spark import TableJob
-from headwater.app.spark_checkpoint import rebuild, survey
+from headwater.app.spark.checkpoint import rebuild, survey
 from headwater.spark.session import delta_conf
 
 folder = Path(tempfile.mkdtemp(prefix="headwater-recover-"))

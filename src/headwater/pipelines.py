@@ -9,8 +9,8 @@ works on a batch; `in_order`, `latest_per_key` and `route` need a batch, as in `
 
 from __future__ import annotations
 
-from headwater.app.spark import decode, encode
-from headwater.app.spark_functions import (
+from headwater.app.spark.formats import decode, encode
+from headwater.app.spark.functions import (
     auto_cdc_source,
     changed_fields,
     entities,

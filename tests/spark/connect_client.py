@@ -8,8 +8,7 @@ import sys
 
 from pyspark.sql import SparkSession
 
-from headwater.app.spark import TableJob, as_of, decode, encode, register
-from headwater.app.spark_kafka import KafkaJob, Topic
+from headwater.app.spark import KafkaJob, TableJob, Topic, as_of, decode, encode, register
 from headwater.errors import ConfigError
 
 

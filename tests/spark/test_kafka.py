@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.app.spark_kafka import KafkaJob, Topic, kafka_events, kafka_records, write_kafka
+from headwater.app.spark import KafkaJob, Topic, kafka_records, read_kafka, write_kafka
 from headwater.errors import ConfigError
 from headwater.event import EventBatch
 from headwater.spark.source.frame import to_spark
@@ -42,14 +42,13 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
         write_kafka(events, place, log=shop.log.path, checkpoint=folder).awaitTermination()
 
     write("out")
-    reader = spark.read.format("kafka").options(**place.settings()).option("subscribe", topic)
-    records = reader.option("includeHeaders", "true").load()
-    back = kafka_events(records).toArrow().combine_chunks().to_batches()[0]
+    back = read_kafka(spark, place, stream=False).toArrow().combine_chunks().to_batches()[0]
     stored = to_spark(EventBatch.concat(list(shop.log.reader().read(0))))
     assert back.num_rows == head
     for name in ("sequence_number", "event_id", "op", "table", "after", "schema_id", "context"):
         assert back.column(name).equals(stored.column(name)), name
 
+    assert read_kafka(spark, place).isStreaming
     job.run_once(spark)
     assert _held(spark, lake) == _expected(shop)
     # The shapes were told once, and a job that starts anew has them from the lake.

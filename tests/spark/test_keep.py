@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob
-from headwater.app.spark_meter import SparkMeter
+from headwater.app.spark.meter import SparkMeter
 from headwater.spark.apply.report import Reports
 from headwater.spark.keep.keeper import KeepPolicy
 from headwater.testing.scripted import MemoryMetrics

@@ -12,8 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, Row, SparkSession
 
 from headwater import formats
-from headwater.app.spark import decode
-from headwater.app.spark_kafka import KafkaJob, Topic, kafka_events, kafka_records
+from headwater.app.spark import KafkaJob, Topic, decode, kafka_events, kafka_records
 from headwater.errors import ConfigError
 from headwater.event import Event, EventBatch, Operation
 from headwater.testing.strategies import event_lists

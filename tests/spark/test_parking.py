@@ -6,7 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob
-from headwater.app.spark_meter import SparkMeter
+from headwater.app.spark.meter import SparkMeter
 from headwater.errors import ConfigError
 from headwater.log import RetentionPolicy
 from headwater.spark.apply.report import Reports

@@ -16,8 +16,9 @@ from headwater.contract import Answer
 from headwater.event import TableId, TableSchema, encode_row
 from headwater.log import SqliteLog
 from headwater.source.postgres import PostgresSource, PostgresSourceConfig
+from headwater.source.postgres.server.install import install
 from headwater.source.postgres.tables.rows import open_rows
-from headwater.spark.policy import SchemaPolicy
+from headwater.spark.policy import SchemaPolicy, TablePolicy
 from headwater.spark.proof.rows import as_stored, stored_rows
 from headwater.spark.table.path import table_path
 from tests.fix_postgres import PostgresDatabase
@@ -128,13 +129,19 @@ def test_delta_tables_equal_postgresql_after_every_round(
     spark: SparkSession, postgres_database: PostgresDatabase, tmp_path: Path
 ) -> None:
     postgres_database.sql(TABLES)
+    with postgres_database.connect("postgres") as superuser:
+        assert install(superuser).ddl_messages
     config, log = publish(postgres_database), SqliteLog(tmp_path / "shop.hwlog")
-    job = TableJob(log.path, str(tmp_path / "lake"))
+    job = TableJob(log.path, str(tmp_path / "lake"), table_policy=TablePolicy(on_drop="empty"))
     for statements in ROUNDS:
         postgres_database.sql(statements)
         head = _drain(config, log)
         assert job.run_once(spark) == head
         _assert_equal(spark, config, log, tmp_path / "lake")
+    postgres_database.sql("DROP TABLE lines")
+    head = _drain(config, log)
+    assert job.run_once(spark) == head
+    assert spark.read.format("delta").load(f"{tmp_path}/lake/public.lines").isEmpty()
 
 
 def test_existing_rows_get_their_values_in_a_new_column_when_it_is_filled_without_events(

@@ -11,14 +11,15 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob, as_of
-from headwater.app.spark_checkpoint import rebuild, survey
-from headwater.app.spark_presence import Presence
+from headwater.app.spark.checkpoint import rebuild, survey
+from headwater.app.spark.presence import Presence
 from headwater.errors import GapError, HeadwaterError, StateError
 from headwater.log import RetentionPolicy, SqliteLog
 from headwater.spark.query import RunningStream
 from headwater.spark.state.entry import Reached
 from headwater.spark.state.publish import Finished, Publication
-from headwater.spark.state.table import Writer, state_path
+from headwater.spark.state.store import store_at
+from headwater.spark.state.table import StateTable, Writer
 from tests.shop import Shop
 
 pytestmark = pytest.mark.spark
@@ -84,7 +85,7 @@ def _held(spark: SparkSession, target: str, sequence: int | None = None) -> tupl
 
 
 def _published(spark: SparkSession, target: str) -> list[int]:
-    rows = spark.read.format("delta").load(state_path(target)).where("published")
+    rows = spark.read.format("delta").load(f"{target}/_headwater/state").where("published")
     return sorted(row["sequence"] for row in rows.select("sequence").distinct().collect())
 
 
@@ -99,7 +100,7 @@ def test_every_published_set_equals_the_source_at_its_sequence(
 ) -> None:
     """INV-7 for readers: money is never between two tables, whatever the batches cut."""
     bank = Bank.open(tmp_path, seed=7)
-    for _ in range(5):
+    for _ in range(3):
         bank.transfer()
     job = TableJob(bank.shop.log.path, str(tmp_path / "lake"), max_events=4)
     head = job.run_once(spark)
@@ -126,12 +127,12 @@ def test_every_published_set_equals_the_source_at_its_sequence(
 
 def _replay_publishes_nothing(spark: SparkSession, bank: Bank, job: TableJob) -> None:
     """Other cuts of the same events, from the start: tables and state skip what they have."""
-    rows = spark.read.format("delta").load(state_path(job.target))
+    rows = spark.read.format("delta").load(f"{job.target}/_headwater/state")
     before = rows.count()
     shutil.rmtree(job.checkpoint)
     bank.shop.log.rewind("spark", 0)
     head = replace(job, max_events=7).run_once(spark)
-    again = spark.read.format("delta").load(state_path(job.target))
+    again = spark.read.format("delta").load(f"{job.target}/_headwater/state")
     assert again.count() == before
     assert _held(spark, job.target, head) == bank.was[head]
 
@@ -185,14 +186,12 @@ def test_publication_is_withheld_while_tables_are_out_of_step(
         for publication in (whole, loose):
             publication(spark, Finished(until, 0, reached), lambda: ())
             publication(spark, Finished(until, 0, reached), lambda: ())
-    rows = spark.read.format("delta").load(state_path(location)).collect()
+    rows = spark.read.format("delta").load(f"{location}/_headwater/state").collect()
     shown = {row["sequence"]: row["published"] for row in rows if row["consumer"] == "whole"}
     assert shown == {until: published for until, _, published in steps}
     assert all(row["published"] for row in rows if row["consumer"] == "loose")
     assert len(rows) == 2 * 10
-    from headwater.spark.state.table import StateTable
-
-    last = StateTable(spark, location, Writer("log", "whole")).written().last
+    last = StateTable(store_at(spark, location), Writer("log", "whole")).written().last
     assert {entry.table.name: entry.version for entry in last} == {"a": 4, "b": 5, "c": 1}
 
 

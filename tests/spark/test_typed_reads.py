@@ -29,7 +29,7 @@ from headwater.event import (
     encode_row,
     event_ids,
 )
-from headwater.log import SqliteLog
+from headwater.log import RetentionPolicy, SqliteLog
 from headwater.spark.change.columns import typed
 from headwater.spark.change.kinds import stored_type
 from headwater.spark.change.reading import with_image
@@ -185,6 +185,9 @@ def test_load_writes_files_of_plain_rows_and_goes_on_by_spark_with_others(
     rows = [_row(number, draw) for number in range(30)]
     rows[7]["a_float64"] = value
     with closing(log.writer(SourceIdentity("postgres", "kinds"))) as writer:
+        # What an earlier load read is gone, and is not asked for.
+        writer.append(SourceBatch(_reads([_row(99, draw)]), Position({"n": -1}), (KINDS,)))
+        assert log.retain(RetentionPolicy(max_age_ms=0)).removed_events == 1
         for begin in (0, 15):
             done = begin == 15
             writer.append(

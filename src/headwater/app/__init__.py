@@ -7,7 +7,7 @@
 - inspect.py, doctor/, tail.py, logs.py, starter.py: what the commands ask. proof/: tables compared
   with their source; proven.py: when they were last equal.
 - database.py for SQLite files, postgres/ for servers: looking into what belongs to others.
-- demo/: a shop, a writer, and the proof. spark.py: the embedded log for the Spark room.
+- demo/: a shop, a writer, and the proof. spark/: the embedded log for the Spark room.
 
 Holds: INV-12 in what it shows. May import: every room below it.
 """

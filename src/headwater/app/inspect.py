@@ -12,8 +12,8 @@ from typing import Any
 from headwater.app.config import Config, ServerSettings, load_config
 from headwater.app.logs import log_info
 from headwater.app.proven import kept
-from headwater.app.spark_loop import CONSUMER as SPARK
-from headwater.app.spark_places import parked_table
+from headwater.app.spark.loop import CONSUMER as SPARK
+from headwater.app.spark.places import parked_table
 
 _SERVER_TIMEOUT_S = 2.0
 # Of parked tables in the summary, which is one line.

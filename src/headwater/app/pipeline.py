@@ -18,7 +18,7 @@ from headwater.app.consumers import Consumer, sink_consumer
 from headwater.app.options import source_options
 from headwater.app.registry import open_log, open_source
 from headwater.app.source_tables import source_facts
-from headwater.app.spark_loop import SessionFactory, SparkLoop, spark_loop
+from headwater.app.spark.loop import SessionFactory, SparkLoop, spark_loop
 from headwater.app.status import Readiness
 from headwater.app.tables import require_names
 from headwater.errors import TransientError

@@ -50,7 +50,7 @@ def as_of(
     All tables at one position of the source, with the SQL that reads them: the newest set that was
     published up to SEQ.
     """
-    from headwater.app.spark_state import tables_as_of
+    from headwater.app.spark.state import tables_as_of
 
     with reporting("spark as-of", as_json=as_json) as out:
         facts = tables_as_of(file, sequence)
@@ -78,7 +78,7 @@ def inspect(file: ConfigFile, as_json: Json = False) -> None:
     Shows where a stream would go on, what each table has, and what is broken; the exit code is then
     1.
     """
-    from headwater.app.spark_checkpoint import inspect_checkpoint
+    from headwater.app.spark.checkpoint import inspect_checkpoint
 
     with reporting("spark checkpoint inspect", as_json=as_json) as out:
         facts = inspect_checkpoint(file)
@@ -101,7 +101,7 @@ def rebuild(
     The stream then goes on where every table has everything; tables that have more skip it. The
     old checkpoint is moved aside, and a cursor that is ahead is set back. Stop the pipeline first.
     """
-    from headwater.app.spark_checkpoint import rebuild_checkpoint
+    from headwater.app.spark.checkpoint import rebuild_checkpoint
 
     with reporting("spark checkpoint rebuild", as_json=as_json) as out:
         facts = rebuild_checkpoint(file, really=yes)

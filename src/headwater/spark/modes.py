@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, get_args
 
+from headwater.contract import SchemaHistory
 from headwater.errors import ConfigError
-from headwater.event import TableId
+from headwater.event import TableId, TableSchema
+from headwater.spark.policy import OnNoKey
 
 Mode = Literal["mirror", "soft_delete", "scd2", "append_log"]
 MODES: tuple[Mode, ...] = get_args(Mode)
@@ -15,10 +17,15 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 
 @dataclass(frozen=True, slots=True)
 class Modes:
-    """Globs of tables by mode; a table that none of them names is kept in the default one."""
+    """Globs of tables by mode; a table that none of them names is kept in the default one.
+
+    `keyless` are tables without a primary key, of which `on_no_key` says what becomes.
+    """
 
     default: Mode = "mirror"
     chosen: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
+    on_no_key: OnNoKey = "refuse"
+    keyless: frozenset[TableId] = frozenset()
 
     def __post_init__(self) -> None:
         """Types alone would let a misspelt mode pass for a table that nobody keeps."""
@@ -35,4 +42,23 @@ class Modes:
     def of(self, table: TableId) -> tuple[Mode, ...]:
         """The modes of a table."""
         named = tuple(mode for mode in MODES if table.matches(self.chosen.get(mode, ())))
-        return named or (self.default,)
+        modes = named or (self.default,)
+        if table not in self.keyless:
+            return modes
+        if self.on_no_key == "append_log" or "append_log" in modes:
+            return ("append_log",)
+        return ()
+
+    def knowing(self, history: SchemaHistory) -> Modes:
+        """The same, with the keyless tables that a history knows by now.
+
+        The first shape of a table decides: a mirror that began with a key which came later would
+        lack rows, and one that ended with its key would be old; neither would say so.
+        """
+        if self.on_no_key == "refuse":
+            return self
+        first: dict[TableId, TableSchema] = {}
+        for _, schema in history.schemas():
+            first.setdefault(schema.table, schema)
+        keyless = (table for table, schema in first.items() if not schema.primary_key)
+        return replace(self, keyless=frozenset(keyless))

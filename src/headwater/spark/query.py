@@ -96,6 +96,19 @@ class RunningStream:
         return exc
 
 
+def keeping_errors(apply: Apply, failed: list[BaseException]) -> Apply:
+    """The same, with what it raises kept: Spark turns it into text on its way through the JVM."""
+
+    def kept(frame: DataFrame, batch_id: int) -> None:
+        try:
+            apply(frame, batch_id)
+        except BaseException as exc:
+            failed.append(exc)
+            raise
+
+    return kept
+
+
 def start(
     session: SparkSession, plan: StreamPlan, apply: Apply, hears: Hears = lambda _report: None
 ) -> RunningStream:
@@ -104,15 +117,6 @@ def start(
     `hears` is told of every micro-batch, in a thread of Spark's.
     """
     failed: list[BaseException] = []
-
-    def keep_error(frame: DataFrame, batch_id: int) -> None:
-        try:
-            apply(frame, batch_id)
-        except BaseException as exc:
-            # Spark turns it into text on its way through the JVM.
-            failed.append(exc)
-            raise
-
     # Queries of one session need different names, and a listener knows its query by its name.
     name = f"headwater-{uuid4().hex[:8]}"
     progress = Progress(name, hears)
@@ -126,7 +130,7 @@ def start(
         reader.load(plan.log_path)
         .writeStream.queryName(name)
         .option("checkpointLocation", plan.checkpoint)
-        .foreachBatch(keep_error)
+        .foreachBatch(keeping_errors(apply, failed))
     )
     if plan.interval_s is None:
         writer = writer.trigger(availableNow=True)

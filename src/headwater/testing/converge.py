@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.app.spark import TableJob
+from headwater.app.spark.job import TableJob
 from headwater.event import TableSchema
 from headwater.log import SqliteLog
 from headwater.spark.proof.rows import as_stored, stored_rows

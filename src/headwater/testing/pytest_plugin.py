@@ -34,7 +34,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 @pytest.fixture(scope="session")
 def headwater_spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
     """A session that knows `format("headwater")`; it ends with the run."""
-    from headwater.app.spark import spark_session
+    from headwater.app.spark.session import spark_session
 
     chosen: Any = pytestconfig.getini("headwater_tables")
     with spark_session(chosen, master="local[1]") as session:

@@ -15,7 +15,7 @@ from headwater.app.config import (
     dotted,
     parse_config,
 )
-from headwater.app.spark_loop import spark_loop
+from headwater.app.spark.loop import spark_loop
 from headwater.errors import ConfigError
 from headwater.event import TableId
 from headwater.observe import NoMetrics, SystemClock

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from headwater.app.spark_origin import Origin, origin
+from headwater.app.spark.origin import Origin, origin
 from headwater.errors import ConfigError
 from headwater.spark.source.options import Options
 

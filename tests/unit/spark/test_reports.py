@@ -1,6 +1,6 @@
 """How far each table is behind the log, as status and metrics tell it."""
 
-from headwater.app.spark_meter import SparkMeter
+from headwater.app.spark.meter import SparkMeter
 from headwater.errors import DataError
 from headwater.observe import PrometheusMetrics
 from headwater.spark.apply.report import Reports, TableReport

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headwater.app.spark_source import SqliteLogOpener
+from headwater.app.spark.source import SqliteLogOpener
 from headwater.errors import GapError
 from headwater.log import SqliteLog
 from headwater.spark.source.options import Options

@@ -11,7 +11,16 @@ from headwater.app.config.scalar import Bool, Int, Target, Text, Trigger
 from headwater.app.config.section import EVERY_TABLE, Globs, Section
 from headwater.spark.apply.parking import OnTableError
 from headwater.spark.modes import MODES, Mode
-from headwater.spark.policy import OnAdd, OnDrop, Policy, SchemaPolicy
+from headwater.spark.policy import (
+    OnAdd,
+    OnDrop,
+    OnDropTable,
+    OnNoKey,
+    OnTruncate,
+    Policy,
+    SchemaPolicy,
+    TablePolicy,
+)
 
 
 class ModeSettings(Section):
@@ -113,6 +122,18 @@ class SparkSettings(Section):
         Field(description="Time between micro-batches, or available_now to catch up and stop"),
     ] = Duration(5000)
     tables: Annotated[Globs, Field(min_length=1, description="Tables to apply")] = EVERY_TABLE
+    on_truncate: Annotated[
+        OnTruncate,
+        Field(description="apply empties the table too; ignore leaves its rows; halt stops it"),
+    ] = "apply"
+    on_drop_table: Annotated[
+        OnDropTable,
+        Field(description="keep leaves the rows; empty is as by a truncate; halt stops the table"),
+    ] = "keep"
+    on_no_key: Annotated[
+        OnNoKey,
+        Field(description="Tables without a primary key: refuse, append_log, or skip them"),
+    ] = "refuse"
     on_table_error: Annotated[
         OnTableError,
         Field(description="park: the other tables go on without it; halt: the stream ends"),
@@ -139,8 +160,17 @@ class SparkSettings(Section):
             raise ValueError(
                 "parquet only appends changes: leave mode and modes out, or set table_format: delta"
             )
+        if self.table_format == "parquet" and self.as_table_policy() != TablePolicy():
+            raise ValueError(
+                "parquet appends each change, truncates too, and needs no key: leave on_truncate,"
+                " on_drop_table and on_no_key out"
+            )
         if self.table_format == "parquet" and self.columns != SchemaSettings():
             raise ValueError(
                 "parquet only appends changes, in the shape that each has: leave schema out"
             )
         return self
+
+    def as_table_policy(self) -> TablePolicy:
+        """What becomes of tables as a whole, as Spark's room has it."""
+        return TablePolicy(self.on_truncate, self.on_drop_table, self.on_no_key)

@@ -24,7 +24,7 @@ from headwater.app.pipeline import Pipeline
 from headwater.app.proof.prove import prove_with
 from headwater.app.proof.result import as_result
 from headwater.app.proof.verifier import Bounds
-from headwater.app.spark_loop import CONSUMER, session_factory
+from headwater.app.spark.loop import CONSUMER, session_factory
 from headwater.app.sqlite_rows import sqlite_rows
 from headwater.errors import MachineError
 from headwater.event import TableId

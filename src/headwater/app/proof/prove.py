@@ -19,7 +19,7 @@ from headwater.app.proof.verifier import Bounds, Progress, Proof, SourceRows, Ve
 from headwater.app.proven import keep, kept
 from headwater.app.registry import open_log
 from headwater.app.source_tables import source_tables
-from headwater.app.spark_loop import SessionFactory, session_factory
+from headwater.app.spark.loop import SessionFactory, session_factory
 from headwater.app.tables import choose_tables
 from headwater.errors import ConfigError, TransientError
 from headwater.event import TableId, TableSchema
@@ -27,6 +27,7 @@ from headwater.log import Compared, SqliteLog
 from headwater.observe import SystemClock
 
 if TYPE_CHECKING:
+    from headwater.contract import LogReader
     from headwater.spark.proof.applied import AppliedTables, Session
 
 # Without a capture process the log will not move: waiting long for it would only hide that.
@@ -106,7 +107,7 @@ def prove_with(
     reader = log.reader()
     try:
         newest = {schema.table: schema for _, schema in reader.schemas()}
-        tables_there = applied_tables(session, config, reader.log_id)
+        tables_there = applied_tables(session, config, reader)
         verifier = Verifier(
             reader,
             SparkTables(tables_there),
@@ -141,7 +142,7 @@ def applied_to(session: Session, config: Config, log: SqliteLog) -> Callable[[st
     """How far each table has come, whenever one asks."""
     with closing(log.reader()) as reader:
         schemas = {str(schema.table): schema for _, schema in reader.schemas()}
-        tables = applied_tables(session, config, reader.log_id)
+        tables = applied_tables(session, config, reader)
 
     def sequence(table: str) -> int:
         found = tables.read(schemas[table])
@@ -150,17 +151,17 @@ def applied_to(session: Session, config: Config, log: SqliteLog) -> Callable[[st
     return sequence
 
 
-def applied_tables(session: Session, config: Config, log_id: str) -> AppliedTables:
-    """The tables that a configuration keeps, seen from outside."""
-    from headwater.app.spark import targets_of
+def applied_tables(session: Session, config: Config, log: LogReader) -> AppliedTables:
+    """The tables that a configuration keeps of a log, seen from outside."""
+    from headwater.app.spark.targets import targets_of
     from headwater.spark.modes import Modes
     from headwater.spark.proof.applied import AppliedTables
 
     settings = config.spark
     if settings is None:
         raise ValueError("the configuration has no spark section")
-    modes = Modes(settings.mode, settings.modes.by_mode())
-    targets = targets_of(settings.table_format, settings.target, log_id)
+    modes = Modes(settings.mode, settings.modes.by_mode(), settings.on_no_key).knowing(log)
+    targets = targets_of(settings.table_format, settings.target, log.log_id)
     return AppliedTables(session, settings.target, targets, modes)
 
 

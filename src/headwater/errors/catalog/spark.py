@@ -78,7 +78,22 @@ ENTRIES = section(
     (
         "spark-no-key",
         "A table without a primary key cannot be mirrored row by row.",
-        "Give it a primary key, name it in spark.modes.append_log, or not in spark.tables.",
+        "Give it a primary key, or set spark.on_no_key: append_log or skip.",
+    ),
+    (
+        "spark-policy",
+        "A policy for tables does not exist, or the table format does not have it.",
+        "docs: guide, Spark, Tables that are emptied or dropped.",
+    ),
+    (
+        "spark-truncated",
+        "A table was emptied at the source, and its policy is to stop at that.",
+        "Set spark.on_truncate: apply to empty the table too, or ignore to leave its rows.",
+    ),
+    (
+        "spark-dropped",
+        "A table was dropped at the source, and its policy is to stop at that.",
+        "Set spark.on_drop_table: keep to leave its rows, or empty to let them go.",
     ),
     (
         "spark-mode",

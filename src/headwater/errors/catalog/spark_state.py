@@ -31,9 +31,9 @@ ENTRIES = section(
         "Ask for a later position; VACUUM ... RETAIN decides how far back versions are kept.",
     ),
     (
-        "spark-not-delta",
-        "Only Delta tables have versions and positions of their own.",
-        "Set spark.table_format: delta",
+        "spark-no-versions",
+        "Parquet tables have neither versions nor positions of their own.",
+        "Set spark.table_format: delta or iceberg",
     ),
     (
         "spark-stream-running",

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from headwater.errors import ConfigError, HeadwaterError
 from headwater.event import TableId
 from headwater.spark.apply.evolve import Evolution
+from headwater.spark.apply.judge import judged
 from headwater.spark.apply.loads import Loads
 from headwater.spark.apply.typed_reads import TypedReads
 from headwater.spark.change.changes import TableChanges
@@ -20,6 +21,7 @@ from headwater.spark.mode.mirror import mirror
 from headwater.spark.mode.scd2 import scd2
 from headwater.spark.mode.soft_delete import soft_delete
 from headwater.spark.modes import Mode
+from headwater.spark.policy import TablePolicy
 from headwater.spark.table.target import Standing, Target, Targets
 
 WAYS: dict[Mode, Callable[[Target, Task, Standing], None]] = {
@@ -39,7 +41,6 @@ class Job:
     changes: TableChanges
     mode: Mode
     view: str
-    after: int
     until: int
 
     @property
@@ -61,12 +62,14 @@ class Lake:
     evolution: Evolution
     loads: Loads
     typed: TypedReads
+    policy: TablePolicy
 
 
 def run(job: Job, session: SparkSession, lake: Lake) -> None:
     """Bring the table to the end of the batch, unless it is there."""
-    changes, mode = job.changes, job.mode
-    table = lake.targets.open(session, changes.schema.table, mode)
+    mode = job.mode
+    table = lake.targets.open(session, job.changes.schema.table, mode)
+    changes = judged(job.changes, lake.policy, table, mode)
     if not changes.schema.primary_key and mode != "append_log":
         raise ConfigError(
             "spark-no-key",
@@ -94,8 +97,7 @@ def _write(table: Target, task: Task, job: Job, standing: Standing, typed: Typed
     """Have the mode write the batch, from rows that the source has typed if it can."""
     way, told = WAYS[job.mode], None
     if job.mode in _LAST_ONLY:
-        between = (job.after, job.until)
-        told = typed.changes(task.frame.sparkSession, task.changes, between)
+        told = typed.changes(task.frame.sparkSession, task.changes)
     if told is not None:
         try:
             way(table, replace(task, typed=told), standing)

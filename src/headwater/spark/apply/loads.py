@@ -21,6 +21,7 @@ from headwater.errors import TransientError
 from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark.apply.evolve import Evolution
+from headwater.spark.apply.judge import heeded
 from headwater.spark.apply.typed_reads import TypedReads
 from headwater.spark.change.changes import Shape, TableChanges, others_of
 from headwater.spark.change.contents import contents
@@ -35,6 +36,7 @@ from headwater.spark.mode.reading import (
     read_rows,
 )
 from headwater.spark.modes import Mode
+from headwater.spark.policy import TablePolicy
 from headwater.spark.source.frame import SPARK_DDL
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.shape import columns_of
@@ -61,12 +63,14 @@ class Loads:
         evolution: Evolution,
         ways: Mapping[Mode, Way],
         typed: TypedReads,
+        policy: TablePolicy,
     ) -> None:
         self._targets = targets
         self._history = history
         self._evolution = evolution
         self._ways = ways
         self._typed = typed
+        self._policy = policy
         self._begun: set[tuple[str, Mode]] = set()
         self._looked = False
 
@@ -157,7 +161,8 @@ class Loads:
         schema = columns_of(rows.shape(), name)
         if kept is None:
             return TableChanges(name.name, schema, {}, partial=False, truncated_at=None)
-        (changes,) = contents(kept, self._history).tables
+        (told,) = contents(kept, self._history).tables
+        changes = heeded(told, self._policy)
         shapes = (*changes.shapes, Shape(schema, changes.shapes[-1].last))
         return self._evolution.follow(rows, replace(changes, shapes=shapes), mode, 0)[0]
 
@@ -180,15 +185,15 @@ class Loads:
 
     def _append(self, generation: Generation, task: Task, after: int, layout: Layout) -> None:
         """Add the rows that were read, typed by the source if it can."""
-        session, between = task.frame.sparkSession, (after, task.until)
+        session = task.frame.sparkSession
         try:
             folder = generation.folder()
             if folder is not None:
-                files = self._typed.files(session, task.changes, layout, between, folder)
+                files = self._typed.files(session, task.changes, layout, after, folder)
                 if files is not None:
                     generation.add(files, task.until)
                     return
-            typed = self._typed.rows(session, task.changes, layout, between)
+            typed = self._typed.rows(session, task.changes, layout, after)
             if typed is not None:
                 generation.append(typed, task.until)
                 return

@@ -11,6 +11,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 
 from headwater.contract import LogReader, SchemaHistory
+from headwater.event import TableId
 from headwater.spark.change.contents import Contents, Told, contents, gathered
 from headwater.spark.change.telling import together, told_in
 from headwater.spark.checkpoint.folder import CheckpointFolder
@@ -21,8 +22,12 @@ _MANY_EVENTS = 100_000
 class Look(Protocol):
     """Looks through a micro-batch."""
 
-    def __call__(self, frame: DataFrame, batch_id: int | None) -> Contents:
-        """What it holds; None is no batch of the stream, but events that it has passed."""
+    def __call__(self, frame: DataFrame, batch_id: int) -> Contents:
+        """What it holds."""
+        ...
+
+    def late(self, frame: DataFrame, table: TableId, between: tuple[int, int]) -> Contents:
+        """What a range that the stream has passed holds of one table; the frame has no others."""
         ...
 
 
@@ -32,9 +37,14 @@ class FrameLook:
 
     history: SchemaHistory
 
-    def __call__(self, frame: DataFrame, batch_id: int | None) -> Contents:
+    def __call__(self, frame: DataFrame, batch_id: int) -> Contents:
         """What the frame holds."""
         del batch_id
+        return contents(frame.persist(), self.history)
+
+    def late(self, frame: DataFrame, table: TableId, between: tuple[int, int]) -> Contents:
+        """What the frame holds."""
+        del table, between
         return contents(frame.persist(), self.history)
 
 
@@ -44,19 +54,18 @@ class LogLook:
 
     Spark planned the batch as a range of the log and wrote that down in its checkpoint. The range
     says more than the frame: its last events may be of tables that nobody keeps. Of a large range
-    another reader, which `beside` opens, looks through a half.
+    another reader, which `beside` opens, looks through a half. `drops` asks for tables that went.
     """
 
     reader: LogReader
     checkpoint: str
     tables: Sequence[str] = ()
     beside: Callable[[], LogReader] | None = None
+    drops: bool = False
 
-    def __call__(self, frame: DataFrame, batch_id: int | None) -> Contents:
+    def __call__(self, frame: DataFrame, batch_id: int) -> Contents:
         """What the batch's range of the log holds of the tables that are read."""
-        planned = None
-        if batch_id is not None:
-            planned = CheckpointFolder(frame.sparkSession, self.checkpoint).range_of(batch_id)
+        planned = CheckpointFolder(frame.sparkSession, self.checkpoint).range_of(batch_id)
         if planned is None:
             return FrameLook(self.reader)(frame, batch_id)
         after, until = planned
@@ -64,10 +73,17 @@ class LogLook:
         kept = [each for each in told if not self.tables or each.table.matches(self.tables)]
         return gathered(kept, self.reader, after, until)
 
+    def late(self, frame: DataFrame, table: TableId, between: tuple[int, int]) -> Contents:
+        """The same of a range, for one table."""
+        del frame
+        told = [each for each in self._told(*between) if each.table == table]
+        return gathered(told, self.reader, *between)
+
     def _told(self, after: int, until: int) -> list[Told]:
         middle = (after + until) // 2
         if self.beside is None or until - after < _MANY_EVENTS:
-            return told_in(self.reader.read(after, until))
+            return told_in(self.reader.read(after, until), drops=self.drops)
         with closing(self.beside()) as other, ThreadPoolExecutor(1) as pool:
-            second = pool.submit(told_in, other.read(middle, until))
-            return together([*told_in(self.reader.read(after, middle)), *second.result()])
+            second = pool.submit(told_in, other.read(middle, until), drops=self.drops)
+            first = told_in(self.reader.read(after, middle), drops=self.drops)
+            return together([*first, *second.result()])

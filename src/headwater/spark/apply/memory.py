@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from headwater.spark.state.publish import Publication
-from headwater.spark.state.table import Writer
 from headwater.spark.table.delta_files import KnownFiles
 
 
@@ -16,13 +15,8 @@ class Memory:
     files: KnownFiles = field(default_factory=KnownFiles)
     _publication: Publication | None = None
 
-    def publication(self, location: str, writer: Writer, *, whole_only: bool) -> Publication:
-        """The publication of a writer at a place."""
-        held = self._publication
-        if held is None or (held.location, held.writer, held.whole_only) != (
-            location,
-            writer,
-            whole_only,
-        ):
-            held = self._publication = Publication(location, writer, whole_only=whole_only)
-        return held
+    def publication(self, asked: Publication) -> Publication:
+        """The one that is asked for, or the same from an earlier run, which knows more."""
+        if self._publication != asked:
+            self._publication = asked
+        return self._publication

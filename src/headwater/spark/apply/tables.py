@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 from uuid import uuid4
 
@@ -25,9 +26,11 @@ from headwater.spark.apply.parking import Parking
 from headwater.spark.apply.report import Reports, TableReport
 from headwater.spark.apply.sessions import Sessions, shared
 from headwater.spark.apply.typed_reads import AskRows, TypedReads
+from headwater.spark.change.changes import TableChanges
 from headwater.spark.change.contents import Contents, classified, used
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes
+from headwater.spark.policy import TablePolicy
 from headwater.spark.state.entry import Key
 from headwater.spark.state.positions import reached, tables_there
 from headwater.spark.state.publish import Finished, Publication
@@ -60,6 +63,7 @@ class Tables:
     history: TableHistory
     modes: Modes = field(default_factory=Modes)
     evolution: Evolution = field(default_factory=Evolution)
+    policy: TablePolicy = field(default_factory=TablePolicy)
     at_once: int = 4
     parking: Parking = field(default_factory=Parking)
     reread: Reread | None = None
@@ -75,14 +79,15 @@ class Tables:
     def __post_init__(self) -> None:
         """What an earlier process has begun to load is found with the first batch."""
         typed = TypedReads(self.ask)
-        loads = Loads(self.targets, self.history, self.evolution, WAYS, typed)
-        self._lake = Lake(self.targets, self.evolution, loads, typed)
+        loads = Loads(self.targets, self.history, self.evolution, WAYS, typed, self.policy)
+        self._lake = Lake(self.targets, self.evolution, loads, typed, self.policy)
         self._look = self.look or FrameLook(self.history)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Apply one micro-batch to every table in it."""
         failpoint("spark.batch.begin")
-        with self._held(frame, batch_id) as (batch, name), ExitStack() as reread:
+        look = partial(self._look, batch_id=batch_id)
+        with self._held(frame, look) as (batch, name), ExitStack() as reread:
             jobs = [job for job in self._jobs(batch, name) if job.name not in self.parking]
             # A batch may be empty: the end of a load has no event of its own.
             due = self.parking.due() if batch.until else {}
@@ -119,12 +124,12 @@ class Tables:
 
     @contextmanager
     def _held(
-        self, frame: DataFrame, batch_id: int | None = None
+        self, frame: DataFrame, look: Callable[[DataFrame], Contents]
     ) -> Iterator[tuple[Contents, str]]:
         """What a frame holds, and its events under a name for every session."""
         events = used(frame)
         try:
-            batch = self._look(events, batch_id)
+            batch = look(events)
             if not self._is_read_once(batch):
                 events.persist()
             with shared(events, f"headwater_{uuid4().hex}") as name:
@@ -134,7 +139,7 @@ class Tables:
 
     def _is_read_once(self, batch: Contents) -> bool:
         """Whether only one job will read the events, and that only once."""
-        modes = [mode for each in batch.tables for mode in self.modes.of(each.schema.table)]
+        modes = [mode for _, mode in self._wanted(batch)]
         return (
             len(modes) <= 1
             and not any(each.carrying for each in batch.tables)
@@ -142,10 +147,16 @@ class Tables:
         )
 
     def _jobs(self, batch: Contents, view: str) -> list[Job]:
+        return [Job(changes, mode, view, batch.until) for changes, mode in self._wanted(batch)]
+
+    def _wanted(self, batch: Contents) -> list[tuple[TableChanges, Mode]]:
+        """What the batch holds for each table, in each mode that the table is kept in."""
+        known = self.modes.knowing(self.history)
         return [
-            Job(changes, mode, view, batch.after, batch.until)
+            (changes, mode)
             for changes in batch.tables
-            for mode in self.modes.of(changes.schema.table)
+            for mode in known.of(changes.schema.table)
+            if changes.events or mode != "append_log"  # that a table went is no event of its own
         ]
 
     def _late(
@@ -158,17 +169,17 @@ class Tables:
         table, mode = found
         events = self.reread(frame, *between)
         ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
-        batch, view = stack.enter_context(self._held(events.where(ours)))
+        look = partial(self._look.late, table=table, between=between)
+        batch, view = stack.enter_context(self._held(events.where(ours), look))
         if not batch.tables:  # what it failed at is not for it: nothing is left to take
             self.parking.released(name)
             self.reports.released(name)
-        return [Job(changes, mode, view, *between) for changes in batch.tables]
+        return [Job(changes, mode, view, between[1]) for changes in batch.tables]
 
     def _named(self, name: str) -> tuple[TableId, Mode] | None:
         tables = dict.fromkeys(schema.table for _, schema in self.history.schemas())
-        known = {
-            f"{table}@{mode}": (table, mode) for table in tables for mode in self.modes.of(table)
-        }
+        modes = self.modes.knowing(self.history)
+        known = {f"{table}@{mode}": (table, mode) for table in tables for mode in modes.of(table)}
         return known.get(name)
 
     def _run(self, frame: DataFrame, jobs: Iterable[Job]) -> list[tuple[Job, Future[float]]]:

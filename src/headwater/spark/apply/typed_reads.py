@@ -51,6 +51,7 @@ class TypedReads:
         columns = changes.schema.columns
         return (
             changes.schema.table not in self._refused
+            and changes.told is not None
             and not changes.forgiving
             and all(column.type.kind in PLAIN for column in columns)
             and all(is_plain(columns, reading) for reading in changes.readings.values())
@@ -61,33 +62,31 @@ class TypedReads:
         session: SparkSession,
         changes: TableChanges,
         layout: Layout,
-        between: tuple[int, int],
+        after: int,
     ) -> DataFrame | None:
         """The rows that a snapshot read, as the table stores them; None if it must be otherwise."""
         if self.ask is None or not self._suit(changes):
             return None
         asked, columns = _reading(changes, layout)
-        return self.ask(session, asked, columns, between)
+        return self.ask(session, asked, columns, _reach(changes, after))
 
     def files(
         self,
         session: SparkSession,
         changes: TableChanges,
         layout: Layout,
-        between: tuple[int, int],
+        after: int,
         folder: str,
     ) -> Sequence[DataFile] | None:
         """The same rows in files, written by the tasks that read them."""
         if self.ask is None or not self._suit(changes):
             return None
         asked, _ = _reading(changes, layout, folder)
-        return [
-            DataFile(**row.asDict())
-            for row in self.ask(session, asked, FILE_DDL, between).collect()
-        ]
+        written = self.ask(session, asked, FILE_DDL, _reach(changes, after))
+        return [DataFile(**row.asDict()) for row in written.collect()]
 
     def changes(
-        self, session: SparkSession, changes: TableChanges, between: tuple[int, int]
+        self, session: SparkSession, changes: TableChanges
     ) -> Callable[[int], DataFrame] | None:
         """Changes of whole rows after a position, for each task the last one of each key."""
         ask = self.ask
@@ -100,10 +99,9 @@ class TypedReads:
             {name: what for name, (what, _) in _TOLD.items()},
             latest_by=changes.schema.primary_key,
         )
-        begin, until = between
 
         def rows(after: int) -> DataFrame:
-            reach = (max(after, begin), until)
+            reach = _reach(changes, after)
             return whole(ask(session, asked, column_list(columns), reach), changes)
 
         return rows
@@ -114,6 +112,17 @@ class TypedReads:
             return False
         self._refused.add(changes.schema.table)
         return True
+
+
+def _reach(changes: TableChanges, after: int) -> tuple[int, int]:
+    """The part of the log with the table's events of this batch that come after a position.
+
+    No more than that: what the log held before may be gone, and is not for this load.
+    """
+    if changes.told is None:
+        raise ValueError("it is not known where the events lie")
+    begin, until = changes.told
+    return max(begin, after), max(until, after)
 
 
 def _reading(

@@ -41,6 +41,14 @@ class Shape:
 
 
 @dataclass(frozen=True, slots=True)
+class Moment:
+    """A sequence number, and its commit time in microseconds."""
+
+    sequence: int
+    at_us: int
+
+
+@dataclass(frozen=True, slots=True)
 class TableChanges:
     """What a micro-batch holds for one table.
 
@@ -49,7 +57,9 @@ class TableChanges:
     `truncated_at` is the last truncate, before which nothing counts; `may_move` is false if no
     update tells what was before it, so none can have changed a key; `carrying` counts the changes
     of a key that did not bring every column along. Rows of a snapshot and other events are counted
-    apart. If it is `forgiving`, a value that is not of its column's type is read as NULL.
+    apart. If it is `forgiving`, a value that is not of its column's type is read as NULL. `told` is
+    the range (after, until] of sequence numbers that its events lie in. `dropped` is when the
+    source dropped it last, which its own events do not tell.
     """
 
     table: str
@@ -63,6 +73,8 @@ class TableChanges:
     reads_told: int = 0
     others_told: int = 0
     forgiving: bool = False
+    told: tuple[int, int] | None = None
+    dropped: Moment | None = None
 
     @property
     def events(self) -> int:
@@ -92,13 +104,18 @@ class TableChanges:
         """Whether a change may say nothing about a column."""
         return self.partial or any(self.lacking.values())
 
+    @property
+    def emptied_at(self) -> int:
+        """When the table was emptied last, by a truncate or because it went; 0 if it was not."""
+        return max(self.truncated_at or 0, 0 if self.dropped is None else self.dropped.sequence)
+
     def floor(self, after: int) -> int:
         """Where a table that has come to `after` and keeps only what is goes on."""
-        return max(after, self.truncated_at or 0)
+        return max(after, self.emptied_at)
 
     def emptied(self, after: int) -> bool:
         """Whether a table that has come to `after` is emptied by this batch."""
-        return (self.truncated_at or 0) > after
+        return self.emptied_at > after
 
 
 def told_of(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
@@ -181,8 +198,15 @@ def whole(rows: DataFrame, changes: TableChanges) -> DataFrame:
 
 def truncates(frame: DataFrame, changes: TableChanges, after: int) -> DataFrame:
     """When the table was emptied, after a position."""
-    emptied = events_of(frame, changes, after).where(_is(Operation.TRUNCATE))
-    return emptied.select(f.col("sequence_number").alias(SEQ), committed_at().alias(AT))
+    counts = _is(Operation.TRUNCATE) & flag(value=changes.truncated_at is not None)
+    emptied = events_of(frame, changes, after).where(counts)
+    found = emptied.select(f.col("sequence_number").alias(SEQ), committed_at().alias(AT))
+    dropped = changes.dropped
+    if dropped is None or dropped.sequence <= after:
+        return found
+    at = f.timestamp_micros(f.lit(dropped.at_us))
+    gone = frame.sparkSession.range(1).select(f.lit(dropped.sequence).alias(SEQ), at.alias(AT))
+    return found.unionByName(gone)
 
 
 def committed_at() -> SparkColumn:

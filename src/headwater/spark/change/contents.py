@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as f
@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from headwater.contract import SchemaHistory
 from headwater.errors import DataError
 from headwater.event import Operation, TableId
-from headwater.spark.change.changes import Shape, TableChanges
+from headwater.spark.change.changes import Moment, Shape, TableChanges
 
 _NO_ROWS = (Operation.SCHEMA_CHANGE.label, Operation.MESSAGE.label)
 
@@ -39,7 +39,10 @@ class Contents:
 
 @dataclass(frozen=True, slots=True)
 class Told:
-    """What a batch tells of one table in one shape; events that are about no row apart."""
+    """What a batch tells of one table in one shape; events that are about no row apart.
+
+    That a table was `dropped` is told of no shape.
+    """
 
     table: TableId
     schema_id: int
@@ -53,6 +56,7 @@ class Told:
     carrying: int
     reads: int
     committed_at_us: int
+    dropped: bool = False
 
 
 def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
@@ -94,17 +98,35 @@ def _told(row: Row) -> Told:
 def gathered(told: Iterable[Told], history: SchemaHistory, after: int, until: int) -> Contents:
     """What was told by table, in the range (after, until] of sequence numbers."""
     tables: dict[TableId, list[Told]] = {}
+    drops: dict[TableId, Told] = {}
     committed = 0
     for each in told:
         committed = max(committed, each.committed_at_us)
-        if not each.no_rows:
+        if each.dropped:
+            drops[each.table] = each
+        elif not each.no_rows:
             tables.setdefault(each.table, []).append(each)
+    for table in drops.keys() - tables.keys():
+        tables[table] = _in_last_shape(drops[table], history)
+    changes = (_changes(table, found, history) for table, found in tables.items() if found)
     return Contents(
-        tables=tuple(_changes(table, found, history) for table, found in tables.items()),
+        tables=tuple(_with_drop(each, drops.get(each.schema.table)) for each in changes),
         after=after,
         until=until,
         committed_at_us=committed,
     )
+
+
+def _in_last_shape(drop: Told, history: SchemaHistory) -> list[Told]:
+    """A drop as the only thing that is told of a table; nothing if the table was never known."""
+    known = [schema.schema_id for _, schema in history.schemas() if schema.table == drop.table]
+    return [replace(drop, schema_id=known[-1])] if known else []
+
+
+def _with_drop(changes: TableChanges, drop: Told | None) -> TableChanges:
+    if drop is None:
+        return changes
+    return replace(changes, dropped=Moment(drop.last, drop.committed_at_us))
 
 
 def _changes(table: TableId, versions: list[Told], history: SchemaHistory) -> TableChanges:
@@ -129,6 +151,7 @@ def _changes(table: TableId, versions: list[Told], history: SchemaHistory) -> Ta
         shapes=shapes,
         reads_told=sum(each.reads for each in versions),
         others_told=sum(each.events - each.reads for each in versions),
+        told=(ordered[0].first - 1, newest.last),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
@@ -25,9 +26,12 @@ _COUNTED = (
 )
 
 
-def told_in(batches: Iterable[EventBatch]) -> list[Told]:
-    """What the batches tell together, of each table and shape."""
-    return together(told for batch in batches for told in _of(batch))
+def told_in(batches: Iterable[EventBatch], *, drops: bool = False) -> list[Told]:
+    """What the batches tell together, of each table and shape, and if `drops` of tables that went.
+
+    Those are looked for in what statements left behind, row by row.
+    """
+    return together(told for batch in batches for told in _with_drops(batch, drops=drops))
 
 
 def together(parts: Iterable[Told]) -> list[Told]:
@@ -38,6 +42,41 @@ def together(parts: Iterable[Told]) -> list[Told]:
         before = found.get(key)
         found[key] = told if before is None else _both(before, told)
     return list(found.values())
+
+
+def _with_drops(batch: EventBatch, *, drops: bool) -> Iterator[Told]:
+    yield from _of(batch)
+    if drops:
+        yield from _dropped(batch)
+
+
+def _dropped(batch: EventBatch) -> Iterator[Told]:
+    is_ddl = pc.equal(batch.column("op"), int(Operation.SCHEMA_CHANGE))
+    if not pc.any(is_ddl).as_py():
+        return
+    told = batch.filter(is_ddl)
+    names = ("after", "sequence_number", "source_ts_ms")
+    for image, sequence, ts_ms in zip(
+        *(told.column(name).to_pylist() for name in names), strict=True
+    ):
+        statement = json.loads(image)
+        if statement.get("ddl_type") == "DROP_TABLE":
+            table = TableId(statement["schema"], statement["table"])
+            yield Told(
+                table=table,
+                schema_id=0,
+                no_rows=False,
+                first=sequence,
+                last=sequence,
+                events=0,
+                truncated_at=None,
+                unsent=0,
+                moving=0,
+                carrying=0,
+                reads=0,
+                committed_at_us=ts_ms * 1000,
+                dropped=True,
+            )
 
 
 def _of(batch: EventBatch) -> Iterator[Told]:

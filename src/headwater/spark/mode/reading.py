@@ -72,7 +72,7 @@ def concerned(
 
     A key that was read again, in `again`, has a past of its own.
     """
-    if changes.truncated_at is not None:
+    if changes.emptied_at:
         return rows
     key = f.struct(*key_columns(changes))
     keys = row_changes(frame, changes, 0).select(key.alias("__touched"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -13,19 +13,13 @@ from headwater.errors import ConfigError, GapError, StateError
 from headwater.spark.modes import Mode
 from headwater.spark.sql import quoted
 from headwater.spark.state.entry import Entry
-from headwater.spark.state.readable import unreadable
-from headwater.spark.state.table import (
-    StateTable,
-    Writer,
-    delta_version,
-    last_entries,
-    state_path,
-)
+from headwater.spark.state.store import Store, store_at
+from headwater.spark.state.table import StateTable, Writer, last_entries
 
 
 @dataclass(frozen=True, slots=True)
 class TableVersion:
-    """One table of the set; `sequence` is its own last change."""
+    """One table of the set; `sequence` is its own last change, `sql` the statement to read it."""
 
     table: str
     mode: Mode
@@ -33,18 +27,15 @@ class TableVersion:
     version: int
     sequence: int
     view: str
-
-    @property
-    def sql(self) -> str:
-        """The statement that reads this version."""
-        return f"SELECT * FROM delta.{quoted(self.path)} VERSION AS OF {self.version}"
+    sql: str
+    entry: Entry = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class AsOf:
     """Every table as the source was after event `sequence`."""
 
-    session: SparkSession
+    store: Store = field(repr=False)
     sequence: int
     committed_at_us: int
     tables: tuple[TableVersion, ...]
@@ -73,8 +64,7 @@ class AsOf:
         return tuple(names)
 
     def _rows(self, each: TableVersion) -> DataFrame:
-        reader = self.session.read.format("delta").option("versionAsOf", each.version)
-        return reader.load(each.path)
+        return self.store.rows(each.entry)
 
 
 def as_of(
@@ -86,14 +76,15 @@ def as_of(
     log_id: str | None = None,
 ) -> AsOf:
     """The newest published set up to `sequence`, or of all; each of its versions can be read."""
-    rows = StateTable(session, location, _writer(session, location, consumer, log_id)).rows()
+    store = store_at(session, location)
+    rows = StateTable(store, _writer(store, location, consumer, log_id)).rows()
     until = _published(rows, sequence, location)
     entries = last_entries(rows, until)
     if not entries:
         raise _nothing(location)
-    tables = tuple(_versions(entries, location))
+    tables = tuple(_versions(entries, store))
     for each in tables:
-        reason = unreadable(session, each.path, each.version)
+        reason = store.unreadable(each.entry)
         if reason is not None:
             raise GapError(
                 "as-of-gone",
@@ -101,16 +92,15 @@ def as_of(
                 where=each.path,
             )
     newest = max(entry.committed_at_us for entry in entries)
-    return AsOf(session, until, newest, tables)
+    return AsOf(store, until, newest, tables)
 
 
-def _writer(session: SparkSession, location: str, consumer: str, log_id: str | None) -> Writer:
+def _writer(store: Store, location: str, consumer: str, log_id: str | None) -> Writer:
     """The log that wrote last, if none is named: a lake can be given to another log."""
-    path = state_path(location)
-    if delta_version(session, path) < 0:
+    if store.version() < 0:
         raise _nothing(location)
     if log_id is None:
-        held = session.read.format("delta").load(path).where(f.col("consumer") == consumer)
+        held = store.frame().where(f.col("consumer") == consumer)
         newest = held.agg(f.max_by("log", "applied_at")).first()
         if newest is None or newest[0] is None:
             raise _nothing(location)
@@ -144,13 +134,21 @@ def _published(rows: DataFrame, sequence: int | None, location: str) -> int:
     return int(until)
 
 
-def _versions(entries: list[Entry], location: str) -> Iterator[TableVersion]:
+def _versions(entries: list[Entry], store: Store) -> Iterator[TableVersion]:
     taken: set[str] = set()
     for entry in sorted(entries, key=lambda entry: (str(entry.table), entry.mode)):
-        path = entry.path if "/" in entry.path else f"{location.rstrip('/')}/{entry.path}"
         view = _view_name(entry, taken)
         taken.add(view)
-        yield TableVersion(str(entry.table), entry.mode, path, entry.version, entry.applied, view)
+        yield TableVersion(
+            table=str(entry.table),
+            mode=entry.mode,
+            path=store.place(entry),
+            version=entry.version,
+            sequence=entry.applied,
+            view=view,
+            sql=store.sql(entry),
+            entry=entry,
+        )
 
 
 def _view_name(entry: Entry, taken: set[str]) -> str:

@@ -65,6 +65,7 @@ def reached(targets: Targets, session: SparkSession, table: TableId, mode: Mode)
 def _known(history: SchemaHistory, modes: Modes) -> dict[Key, int]:
     """Tables with the sequence number before which none of their events can be."""
     first: dict[Key, int] = {}
+    modes = modes.knowing(history)
     for begin, schema in history.schemas():
         for mode in modes.of(schema.table):
             first.setdefault((schema.table, mode), begin)

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 
 from headwater.failpoint import failpoint
 from headwater.spark.state.entry import Entry, Key, Reached, latest, out_of_step
+from headwater.spark.state.store import Kind, store_of
 from headwater.spark.state.table import StateTable, Writer
 
 
@@ -34,16 +35,17 @@ class Publication:
     location: str
     writer: Writer
     whole_only: bool = True
-    _last: dict[Key, Entry] = field(default_factory=dict)
-    _until: int = 0
+    kind: Kind = "delta"
+    _last: dict[Key, Entry] = field(default_factory=dict, compare=False)
+    _until: int = field(default=0, compare=False)
     # Of the state table as we left it: if it is still there, nobody else has written.
-    _version: int | None = None
+    _version: int | None = field(default=None, compare=False)
 
     def __call__(
         self, session: SparkSession, batch: Finished, present: Callable[[], Iterable[Reached]]
     ) -> None:
         """Write the batch down once; `present` finds the tables from before there was a state."""
-        table = StateTable(session, self.location, self.writer)
+        table = StateTable(store_of(self.kind, session, self.location), self.writer)
         version = table.version()
         if version != self._version:
             written = table.written()

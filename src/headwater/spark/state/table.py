@@ -1,9 +1,9 @@
-"""The Delta table `headwater_state`, below the target beside Spark's checkpoint.
+"""The table `headwater_state`, below the target beside Spark's checkpoint.
 
 A row per table and mode that a batch changed; a table without a row in a batch stands as its last
 row says. A batch that changed no table has one row without a table. The rows of a batch are one
-plain append, for which no Spark job runs. It carries no position of its own: what a late writer
-adds is true at its own sequence number anyway.
+commit. It carries no position of its own: what a late writer adds is true at its own sequence
+number anyway.
 """
 
 from __future__ import annotations
@@ -14,31 +14,15 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, Row, SparkSession
+from pyspark.sql import DataFrame, Row
 from pyspark.sql import functions as f
 
 from headwater.event import TableId
 from headwater.spark.modes import Mode
-from headwater.spark.sql import column_list, quoted
+from headwater.spark.state.columns import COLUMNS
 from headwater.spark.state.entry import Entry
-from headwater.spark.table.delta_append import append
-from headwater.spark.table.delta_upkeep import DeltaUpkeep
-from headwater.spark.table.deltalog import newest
+from headwater.spark.state.store import Store
 
-COLUMNS = {
-    "sequence": "bigint",
-    "schema": "string",
-    "table": "string",
-    "mode": "string",
-    "path": "string",
-    "version": "bigint",
-    "applied": "bigint",
-    "published": "boolean",
-    "committed_at": "timestamp",
-    "applied_at": "timestamp",
-    "log": "string",
-    "consumer": "string",
-}
 _TIMES = ("committed_at", "applied_at")
 _TYPES = {
     "bigint": pa.int64(),
@@ -47,20 +31,6 @@ _TYPES = {
     "timestamp": pa.timestamp("us", tz="UTC"),
 }
 _ARROW = pa.schema([(name, _TYPES[kind]) for name, kind in COLUMNS.items()])
-_MANY_FILES = 100
-_COMPACT_BYTES = 32 * 1024**2
-_RETAIN_S = 7 * 24 * 3600
-
-
-def state_path(location: str) -> str:
-    """Where the state of a lake is."""
-    return f"{location.rstrip('/')}/_headwater/state"
-
-
-def delta_version(session: SparkSession, path: str) -> int:
-    """The newest version of the Delta table at a path, -1 if there is none."""
-    found = newest(session, path)
-    return -1 if found is None else int(found.version())
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +52,17 @@ class Written:
 class StateTable:
     """The rows of one writer."""
 
-    def __init__(self, session: SparkSession, location: str, writer: Writer) -> None:
-        self._session = session
-        self._path = state_path(location)
+    def __init__(self, store: Store, writer: Writer) -> None:
+        self._store = store
         self._writer = writer
 
     def version(self) -> int:
         """The table's version, -1 if there is no table; no job is run for it."""
-        return delta_version(self._session, self._path)
+        return self._store.version()
 
     def rows(self) -> DataFrame:
         """The rows of this writer; one frame shows one version of the table, however often read."""
-        held = self._session.read.format("delta").load(self._path)
+        held = self._store.frame()
         ours = (f.col("log") == self._writer.log_id) & (f.col("consumer") == self._writer.consumer)
         return held.where(ours)
 
@@ -107,28 +76,10 @@ class StateTable:
 
     def append(self, entries: Sequence[Entry], until: int, *, published: bool) -> int:
         """Write the rows of the batch that ends at `until`; returns the table's version then."""
-        self._create()
         told = [self._told(entry) for entry in entries]
         if not any(entry.sequence == until for entry in entries):
             told.append(self._bare(until, published=published))
-        version = append(self._session, self._path, pa.Table.from_pylist(told, _ARROW), until)
-        return self._looked_after() or version
-
-    def _looked_after(self) -> int | None:
-        """Each batch adds a small file: without compaction a reader would open them all."""
-        upkeep = DeltaUpkeep(self._session, self._path)
-        if upkeep.files().count <= _MANY_FILES:
-            return None
-        upkeep.compact(_COMPACT_BYTES)
-        upkeep.expire(_RETAIN_S)
-        return self.version()
-
-    def _create(self) -> None:
-        if self.version() < 0:
-            self._session.sql(
-                f"CREATE TABLE IF NOT EXISTS delta.{quoted(self._path)} ({column_list(COLUMNS)})"
-                f" USING delta TBLPROPERTIES ('delta.checkpointInterval' = '{_MANY_FILES // 2}')"
-            )
+        return self._store.append(pa.Table.from_pylist(told, _ARROW), until)
 
     def _told(self, entry: Entry) -> dict[str, Any]:
         return {

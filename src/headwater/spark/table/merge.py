@@ -25,9 +25,9 @@ def merge_sql(target: str, view: str, changes: TableChanges, within: str = "true
         # A row of which the source sent only a part cannot be made from nothing (INV-10).
         f"WHEN NOT MATCHED AND NOT s.{DELETED} AND NOT s.{PARTIAL} THEN {insert}",
     ]
-    if changes.truncated_at is not None:
+    if changes.emptied_at:
         clauses.append(
-            f"WHEN NOT MATCHED BY SOURCE AND t.{SEQUENCE} < {changes.truncated_at} THEN DELETE"
+            f"WHEN NOT MATCHED BY SOURCE AND t.{SEQUENCE} < {changes.emptied_at} THEN DELETE"
         )
     return " ".join(clauses)
 

@@ -39,6 +39,10 @@ class Catalog(Protocol):
         """The table that keeps a source table in a mode; the session will know its name."""
         ...
 
+    def own(self, session: SparkSession, name: str) -> Address:
+        """A table of ours beside those; the session will know its name."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -48,13 +52,25 @@ class Folder:
 
     def address(self, session: SparkSession, table: TableId, mode: Mode) -> Address:
         """A folder per table and mode, named as Delta's is."""
-        # Spark remembers a catalog by its name, and one session may see tables of two targets.
+        path = table_path(self.location, table, mode)
+        own = quoted(path.rpartition("/")[2])
+        return Address(f"{self._known(session)}.{own}", path, f"{CATALOG}.{own}")
+
+    def own(self, session: SparkSession, name: str) -> Address:
+        """In the folder that is ours."""
+        within = f"{quoted('_headwater')}.{quoted(name)}"
+        path = f"{self.location}/_headwater/{name}"
+        return Address(f"{self._known(session)}.{within}", path, f"{CATALOG}.{within}")
+
+    def _known(self, session: SparkSession) -> str:
+        """The catalog's name.
+
+        Spark remembers a catalog by its name, and one session may see tables of two targets.
+        """
         name = f"{CATALOG}_{hashlib.sha256(self.location.encode()).hexdigest()[:12]}"
         for key, value in folder_conf(self.location, name).items():
             session.conf.set(key, value)
-        path = table_path(self.location, table, mode)
-        own = quoted(path.rpartition("/")[2])
-        return Address(f"{name}.{own}", path, f"{CATALOG}.{own}")
+        return name
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +83,14 @@ class Named:
         """Letters, digits and underscores: `public.orders` is `public__orders`."""
         del session
         plain = re.sub(r"\W", "_", str(table).replace(".", "__"), flags=re.ASCII)
-        own = plain if mode == "mirror" else f"{plain}__{mode}"
+        return self._address(plain if mode == "mirror" else f"{plain}__{mode}")
+
+    def own(self, session: SparkSession, name: str) -> Address:
+        """By a name that no table of a source has for itself."""
+        del session
+        return self._address(f"headwater_{name}")
+
+    def _address(self, own: str) -> Address:
         namespace = ".".join(map(quoted, self.namespace))
         name = f"{namespace}.{quoted(own)}"
         return Address(name, name, name, namespace)

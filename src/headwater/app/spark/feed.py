@@ -13,7 +13,7 @@ import time
 from contextlib import suppress
 
 from headwater.app.registry import open_source
-from headwater.app.spark_origin import Origin
+from headwater.app.spark.origin import Origin
 from headwater.errors import HeadwaterError
 from headwater.log import SqliteLog
 from headwater.observe import PrometheusMetrics, SystemClock

@@ -1,25 +1,19 @@
-"""Spark over the embedded log: the data source bound to SqliteLog, and a mirror in a few words.
-
-In a session of your own, `register(spark)` makes `spark.readStream.format("headwater")` work; with
-the package installed on the cluster Spark also finds it by itself through `pyspark_headwater`.
-"""
+"""A log to tables, in a few words."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
-from headwater.app.format_recipe import FormatRecipe
-from headwater.app.spark_native import native_schema
-from headwater.app.spark_places import CursorPlaces
-from headwater.app.spark_presence import Presence
-from headwater.app.spark_source import HeadwaterDataSource
-from headwater.errors import ConfigError, HeadwaterError, MachineError
+from headwater.app.spark.places import CursorPlaces
+from headwater.app.spark.presence import Presence
+from headwater.app.spark.session import register
+from headwater.app.spark.targets import TableFormat, location_of, targets_of
+from headwater.contract import LogReader
+from headwater.errors import ConfigError
 from headwater.log import SqliteLog
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.look import LogLook
@@ -29,77 +23,17 @@ from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.apply.report import Reports
 from headwater.spark.apply.tables import Apply, Tables
 from headwater.spark.classic import require_classic
-from headwater.spark.functions import formats
-from headwater.spark.functions.native import decode_avro
 from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
-from headwater.spark.policy import SchemaPolicy
+from headwater.spark.policy import SchemaPolicy, TablePolicy
 from headwater.spark.query import RunningStream, StreamPlan, start
-from headwater.spark.session import end_session, local_session
 from headwater.spark.source.datasource import NAME
 from headwater.spark.source.typed_read import TypedRead
-from headwater.spark.state import as_of as state_as_of
-from headwater.spark.state.as_of import AsOf
 from headwater.spark.state.publish import Publication
 from headwater.spark.state.table import Writer
-from headwater.spark.table.delta import DeltaTargets
-from headwater.spark.table.delta_files import KnownFiles
-from headwater.spark.table.iceberg import CATALOG_PREFIX, IcebergTargets
+from headwater.spark.table.iceberg import CATALOG_PREFIX
 from headwater.spark.table.parquet import SnapshotPolicy
 from headwater.spark.table.upkeep import Upkeeps
-
-TableFormat = Literal["delta", "iceberg", "parquet"]
-
-
-def register(session: SparkSession) -> None:
-    """Make `format("headwater")` known to the session."""
-    session.dataSource.register(HeadwaterDataSource)
-
-
-def encode(
-    events: DataFrame,
-    name: str,
-    *,
-    log: Path | str | None = None,
-    registry: Mapping[str, str] | None = None,
-) -> DataFrame:
-    """The records of events as `format("headwater")` reads them: `key`, `value` and `headers`.
-
-    - `name`: a format's name, such as `opencdc`.
-    - `log`: the log that knows the tables, for typed rows; every executor must reach it.
-    - `registry`: the settings of a schema registry, as in a configuration file.
-    """
-    return formats.encode(events, _recipe(name, log, registry))
-
-
-def decode(
-    records: DataFrame,
-    name: str,
-    *,
-    log: Path | str | None = None,
-    registry: Mapping[str, str] | None = None,
-    native: bool = False,
-) -> DataFrame:
-    """The events of records in a column `value`, with `key` and `headers` where they are there.
-
-    - `native`: read `headwater-avro` by Spark's own `from_avro`: at half the cost in large
-      batches, and with fewer checks. The session needs its jar: `spark_session(avro=True)`.
-    """
-    if native and registry is None:
-        return decode_avro(records, native_schema(name))
-    if native:
-        raise ConfigError("spark-native", "Spark's own functions know no registry")
-    return formats.decode(records, _recipe(name, log, registry))
-
-
-def _recipe(name: str, log: Path | str | None, registry: Mapping[str, str] | None) -> FormatRecipe:
-    recipe = FormatRecipe(
-        name,
-        None if log is None else str(Path(log).resolve()),
-        None if registry is None else tuple(registry.items()),
-    )
-    with recipe.open():  # a wrong name or setting is told here, and not by a task that failed
-        return recipe
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +44,7 @@ class TableJob:
     - `modes`: globs of tables by mode, such as `{"scd2": ["orders"]}`; a table may be in several.
     - `mode`: what is kept of a table that `modes` does not name.
     - `schema_policy`: what tables do when the source changes its columns: `SchemaPolicy("halt")`.
+    - `table_policy`: what they do when it empties or drops them: `TablePolicy(on_drop="empty")`.
     - `on_table_error`: `park` lets the other tables go on, `halt` ends the stream.
     - `tables_at_once`: how many tables are written at the same time.
     - `maintenance`: when files are compacted and removed; None leaves them alone.
@@ -129,6 +64,7 @@ class TableJob:
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
     schema_policy: SchemaPolicy = field(default_factory=SchemaPolicy)
+    table_policy: TablePolicy = field(default_factory=TablePolicy)
     on_table_error: OnTableError = "park"
     tables_at_once: int = 4
     maintenance: KeepPolicy | None = field(default_factory=KeepPolicy)
@@ -143,6 +79,12 @@ class TableJob:
             raise ConfigError(
                 "spark-mode",
                 "parquet tables only append changes",
+                hint='TableJob(..., table_format="delta")',
+            )
+        if self.table_policy != TablePolicy() and self.table_format == "parquet":
+            raise ConfigError(
+                "spark-policy",
+                "parquet tables append each change, truncates too, and need no key",
                 hint='TableJob(..., table_format="delta")',
             )
         if self.schema_policy != SchemaPolicy() and self.table_format == "parquet":
@@ -195,7 +137,7 @@ class TableJob:
 
     def kept(self) -> Modes:
         """Which tables are kept in which modes."""
-        return Modes(self.mode, self.modes)
+        return Modes(self.mode, self.modes, self.table_policy.on_no_key)
 
     def _apply(self) -> Apply:
         reader = SqliteLog(self.log_path).reader()
@@ -208,6 +150,7 @@ class TableJob:
             reader,
             self.kept(),
             Evolution(self.schema_policy, SqliteLog(self.log_path).commands),
+            self.table_policy,
             at_once=self.tables_at_once,
             parking=Parking(
                 CursorPlaces(self.log_path, self.consumer, self.tables), self.on_table_error
@@ -216,16 +159,26 @@ class TableJob:
             reports=self.reports,
             keeper=self._keeper(targets),
             publication=self._publication(reader.log_id),
-            look=LogLook(reader, self.checkpoint, self.tables, SqliteLog(self.log_path).reader),
+            look=self._look(reader),
             ask=self._ask,
         )
 
+    def _look(self, reader: LogReader) -> LogLook:
+        return LogLook(
+            reader,
+            self.checkpoint,
+            self.tables,
+            beside=SqliteLog(self.log_path).reader,
+            drops=self.table_policy.on_drop != "keep",
+        )
+
     def _publication(self, log_id: str) -> Publication | None:
-        """Sets of versions are kept in a Delta table, of Delta tables."""
-        if self.table_format != "delta":
+        """Sets of versions; Parquet has no versions."""
+        if self.table_format == "parquet":
             return None
+        writer = Writer(log_id, self.consumer)
         return self._memory.publication(
-            self.location, Writer(log_id, self.consumer), whole_only=self.preserve_transactions
+            Publication(self.location, writer, self.preserve_transactions, self.table_format)
         )
 
     def _keeper(self, tables: Upkeeps) -> Keeper | None:
@@ -273,79 +226,3 @@ class TableJob:
         if failed is not None:
             raise failed
         return acked
-
-
-def targets_of(
-    table_format: TableFormat, location: str, log_id: str, known: KnownFiles | None = None
-) -> DeltaTargets | IcebergTargets | None:
-    """The tables of a format; None for Parquet, which has folders of changes and no tables."""
-    match table_format:
-        case "delta":
-            return DeltaTargets(location, log_id, known or KnownFiles())
-        case "iceberg":
-            return IcebergTargets(location, log_id)
-        case "parquet":
-            return None
-
-
-def location_of(target: str) -> str:
-    """A target as Spark needs it: a URI as given, a path made absolute."""
-    place = target.rstrip("/")
-    return place if "://" in place else str(Path(place).resolve())
-
-
-def as_of(
-    spark: SparkSession,
-    target: Path | str,
-    sequence: int | None = None,
-    *,
-    consumer: str = "spark",
-    log_id: str | None = None,
-) -> AsOf:
-    """Every Delta table below `target` at the newest published position up to `sequence`.
-
-    - `sequence`: an event of the log; None is the newest published position.
-    - `consumer`: of the job that keeps the tables.
-    - `log_id`: whose numbers they are, if several logs wrote there; else the one that wrote last.
-    """
-    require_classic(spark)
-    return state_as_of.as_of(
-        spark, location_of(str(target)), sequence, consumer=consumer, log_id=log_id
-    )
-
-
-@contextmanager
-def spark_session(
-    table_format: TableFormat = "delta",
-    master: str = "local[2]",
-    *,
-    kafka: bool = False,
-    avro: bool = False,
-) -> Iterator[SparkSession]:
-    """A quiet local session that ends with the block.
-
-    `kafka` adds Spark's connector for Kafka, `avro` its functions on Avro.
-    """
-    if not master.startswith("local"):
-        raise ConfigError(
-            "spark-master",
-            f"this process starts only local sessions, not {master}",
-            hint="submit the job with spark-submit and call TableJob(...).start(spark)",
-        )
-    cores = master.removeprefix("local").strip("[]") or "1"
-    try:
-        session = local_session(
-            formats=() if table_format == "parquet" else (table_format,),
-            kafka=kafka,
-            avro=avro,
-            cores=2 if cores == "*" else int(cores),
-        )
-    except HeadwaterError:
-        raise
-    except Exception as exc:
-        raise MachineError("spark-start", f"Spark's JVM did not start: {exc}") from exc
-    try:
-        register(session)
-        yield session
-    finally:
-        end_session(session)

@@ -18,7 +18,7 @@ from headwater.runtime import State
 from headwater.runtime.loop import Loop
 
 if TYPE_CHECKING:
-    from headwater.app.spark import TableJob
+    from headwater.app.spark.job import TableJob
     from headwater.spark.keep.keeper import KeepPolicy
     from headwater.spark.modes import Mode
     from headwater.spark.policy import SchemaPolicy
@@ -32,7 +32,7 @@ _LOOK_S = 1
 def session_factory(settings: SparkSettings) -> SessionFactory:
     """How to open the session of these settings; it says what is missing for it."""
     try:
-        from headwater.app.spark import spark_session
+        from headwater.app.spark.session import spark_session
     except ModuleNotFoundError as exc:
         raise MachineError("spark-missing", f"{exc.name} is not installed") from exc
     return lambda: spark_session(settings.table_format, settings.master)
@@ -123,8 +123,8 @@ def table_job(
     interval_s: float | None = None,
 ) -> TableJob:
     """What the configuration asks of Spark."""
-    from headwater.app.spark import TableJob
-    from headwater.app.spark_meter import SparkMeter
+    from headwater.app.spark.job import TableJob
+    from headwater.app.spark.meter import SparkMeter
     from headwater.spark.apply.report import Reports
     from headwater.spark.table.parquet import SnapshotPolicy
 
@@ -142,6 +142,7 @@ def table_job(
         tables_at_once=settings.tables_at_once,
         maintenance=_maintenance(settings),
         schema_policy=_schema_policy(config, settings),
+        table_policy=settings.as_table_policy(),
         reports=Reports() if metrics is None else Reports(SparkMeter(metrics)),
         snapshots=SnapshotPolicy(settings.snapshots.every, settings.snapshots.keep_changes),
     )

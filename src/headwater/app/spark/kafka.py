@@ -1,6 +1,7 @@
 """Kafka in and out of Spark: events to a topic, and tables from one, with Spark's own connector.
 
     write_kafka(events, Topic("broker:9092", "crm"), log="crm.hwlog", checkpoint="/data/out")
+    events = read_kafka(spark, Topic("broker:9092", "crm"))
     KafkaJob(Topic("broker:9092", "crm"), target="s3://lake/crm").run_once(spark)
 
 The session needs the connector: `spark_session(kafka=True)`, or `kafka_conf()` in one of your own.
@@ -13,15 +14,17 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.registry import open_log
-from headwater.app.spark import location_of
-from headwater.app.spark_native import native_schema
+from headwater.app.spark.native import native_schema
+from headwater.app.spark.targets import location_of
 from headwater.contract import Format
 from headwater.format.carried import COLUMNS, CarriedFormat
 from headwater.spark.apply.records import Records, Shapes
@@ -30,7 +33,10 @@ from headwater.spark.classic import require_classic
 from headwater.spark.functions import formats
 from headwater.spark.functions.native import decode_avro
 from headwater.spark.modes import Mode, Modes
+from headwater.spark.query import keeping_errors
 from headwater.spark.table.delta import DeltaTargets
+
+_Reader = TypeVar("_Reader", DataFrameReader, DataStreamReader)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +101,27 @@ def _told_early(recipe: FormatRecipe) -> CarriedRecipe:
         return carried
 
 
+def read_kafka(
+    session: SparkSession, topic: Topic, *, stream: bool = True, native: bool = False
+) -> DataFrame:
+    """The events of a topic from its beginning, as a stream, or once what is there.
+
+    They are as `format("headwater")` reads them from the log; one that was written twice comes
+    twice. `native` is as for `kafka_events`.
+    """
+    if stream:
+        records = _records(session.readStream, topic).load()
+    else:
+        records = _records(session.read, topic).load()
+    return kafka_events(records, topic.format, native=native)
+
+
+def _records(reader: _Reader, topic: Topic) -> _Reader:
+    """Spark's own source, told what every reader of a topic tells it."""
+    reader = reader.format("kafka").options(**topic.settings()).option("subscribe", topic.name)
+    return reader.option("includeHeaders", "true").option("startingOffsets", "earliest")
+
+
 def write_kafka(
     events: DataFrame,
     topic: Topic,
@@ -152,22 +179,11 @@ class KafkaJob:
 
     def _start(self, session: SparkSession, failed: list[BaseException]) -> StreamingQuery:
         require_classic(session)
-        apply = self._apply()
-
-        def keep_error(frame: DataFrame, batch_id: int) -> None:
-            try:
-                apply(frame, batch_id)
-            except BaseException as exc:
-                # Spark turns it into text on its way through the JVM.
-                failed.append(exc)
-                raise
-
-        reader = session.readStream.format("kafka").options(**self.topic.settings())
-        reader = reader.option("subscribe", self.topic.name).option("includeHeaders", "true")
-        reader = reader.option("startingOffsets", "earliest")
+        apply = keeping_errors(self._apply(), failed)
+        reader = _records(session.readStream, self.topic)
         reader = reader.option("maxOffsetsPerTrigger", self.max_records)
         folder = f"{self.location}/_headwater"
-        writer = reader.load().writeStream.foreachBatch(keep_error)
+        writer = reader.load().writeStream.foreachBatch(apply)
         writer = writer.option("checkpointLocation", f"{folder}/checkpoint-kafka")
         if self.interval_s is None:
             return writer.trigger(availableNow=True).start()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headwater.app.spark_origin import origin
+from headwater.app.spark.origin import origin
 from headwater.contract import Cursor, LogReader
 from headwater.log import SqliteLog
 from headwater.spark.source.datasource import LogDataSource
@@ -22,7 +22,7 @@ class SqliteLogOpener:
         found = origin(options)
         if found.url is None:
             return None
-        from headwater.app.spark_feed import CaptureFeed
+        from headwater.app.spark.feed import CaptureFeed
 
         return CaptureFeed(found)
 

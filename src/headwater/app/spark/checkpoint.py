@@ -8,14 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import SparkSettings, load_config
-from headwater.app.spark_loop import session_factory, table_job
-from headwater.app.spark_presence import Presence
+from headwater.app.spark.loop import session_factory, table_job
+from headwater.app.spark.presence import Presence
 from headwater.contract import LogBounds
 from headwater.errors import ConfigError, GapError, StateError
 from headwater.log import SqliteLog
 
 if TYPE_CHECKING:
-    from headwater.app.spark import TableJob
+    from headwater.app.spark.job import TableJob
     from headwater.spark.checkpoint.folder import Found
     from headwater.spark.proof.applied import Session
     from headwater.spark.state.positions import Place
@@ -27,8 +27,8 @@ def require_spark(file: Path, settings: SparkSettings | None) -> SparkSettings:
         raise ConfigError(
             "verify-no-target", "the configuration has no spark section", where=str(file)
         )
-    if settings.table_format != "delta":
-        raise ConfigError("spark-not-delta", "the tables are not Delta tables", where=str(file))
+    if settings.table_format == "parquet":
+        raise ConfigError("spark-no-versions", "the tables are Parquet's", where=str(file))
     return settings
 
 
@@ -134,17 +134,21 @@ class Survey:
 
 def survey(session: Session, job: TableJob) -> Survey:
     """Look at everything through a session that is open."""
+    from headwater.app.spark.targets import targets_of
     from headwater.spark.checkpoint.folder import CheckpointFolder
     from headwater.spark.state.positions import State, places
+    from headwater.spark.state.store import store_at
     from headwater.spark.state.table import StateTable, Writer
-    from headwater.spark.table.delta import DeltaTargets
 
     info = SqliteLog(job.log_path).info()
     cursors = {cursor.name: cursor.acked for cursor in info.cursors}
-    table = StateTable(session, job.location, Writer(info.log_id, job.consumer))
+    writer = Writer(info.log_id, job.consumer)
+    table = StateTable(store_at(session, job.location), writer)
     written = table.written()
     state = State(written.until or None, written.last, job.tables)
-    targets = DeltaTargets(job.location, info.log_id)
+    targets = targets_of(job.table_format, job.location, info.log_id)
+    if targets is None:
+        raise ConfigError("spark-no-versions", "the tables are Parquet's", where=job.location)
     with closing(SqliteLog(job.log_path).reader()) as reader:
         found = places(session, targets, reader, job.kept(), state)
     return Survey(

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import load_config
-from headwater.app.spark_checkpoint import require_spark
-from headwater.app.spark_loop import CONSUMER, session_factory
+from headwater.app.spark.checkpoint import require_spark
+from headwater.app.spark.loop import CONSUMER, session_factory
 from headwater.log import SqliteLog
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def tables_as_of(file: Path, sequence: int | None) -> dict[str, Any]:
     with closing(SqliteLog(config.log.path).reader()) as reader:
         log_id = reader.log_id
     with session_factory(settings)() as session:
-        from headwater.app.spark import as_of
+        from headwater.app.spark.versions import as_of
 
         found = as_of(session, settings.target, sequence, consumer=CONSUMER, log_id=log_id)
         return as_result(found)
