@@ -2,6 +2,11 @@
 # Every test, in three lanes beside each other: all of them wait for other things than a core.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+
+# The tests start thousands of Pythons: each would compile what it imports anew, where the environment
+# forbids to keep what was compiled. It is kept apart from the sources, which stay as they are.
+unset PYTHONDONTWRITEBYTECODE
+export PYTHONPYCACHEPREFIX="${PYTHONPYCACHEPREFIX:-$PWD/.cache/python}"
 .venv/bin/python -m headwater.app.jars delta kafka avro || exit
 
 if [ "${1:-}" = iceberg ]; then # Spark 4.1: the newest that Iceberg has a build for
