@@ -16,15 +16,20 @@ from headwater.spark.change.changes import Moment, Shape, TableChanges
 _NO_ROWS = (Operation.SCHEMA_CHANGE.label, Operation.MESSAGE.label)
 
 # What tables are made of. The rest of an event is not kept while a batch is worked on.
-_USED = (
-    *("sequence_number", "op", "schema", "table", "before", "after", "schema_id"),
-    *("before_is_key_only", "unavailable_columns", "before_unavailable_columns"),
-)
+USED = {
+    "sequence_number": "bigint",
+    **dict.fromkeys(("op", "schema", "table", "before", "after"), "string"),
+    "schema_id": "bigint",
+    "before_is_key_only": "boolean",
+    **dict.fromkeys(("unavailable_columns", "before_unavailable_columns"), "array<string>"),
+    "source": "struct<timestamp: timestamp>",
+}
 
 
 def used(frame: DataFrame) -> DataFrame:
     """The columns of events that tables are made of."""
-    return frame.select(*_USED, f.struct("source.timestamp").alias("source"))
+    committed = f.struct("source.timestamp").alias("source")
+    return frame.select(*(committed if name == "source" else name for name in USED))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.spark.sql import column_list
 from headwater.spark.state.columns import COLUMNS, COMPACT_BYTES, MANY_FILES, RETAIN_S
 from headwater.spark.state.entry import Entry
-from headwater.spark.table.iceberg.catalog import Address, catalog_of
+from headwater.spark.table.iceberg.catalog import FORGETFUL, Address, catalog_of, create
 from headwater.spark.table.iceberg.history import History
 from headwater.spark.table.iceberg.metadata import history_of, load
 from headwater.spark.table.iceberg.upkeep import IcebergUpkeep
@@ -50,12 +49,7 @@ class IcebergStore:
     def _create(self) -> None:
         if self.version() >= 0:
             return
-        if self._own.namespace is not None:
-            self._session.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._own.namespace}")
-        self._session.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._own.name} ({column_list(COLUMNS)}) USING iceberg"
-            " TBLPROPERTIES ('write.metadata.delete-after-commit.enabled' = 'true')"
-        )
+        create(self._session, self._own, COLUMNS, FORGETFUL)
 
     def _address(self, entry: Entry) -> Address:
         return self._catalog.address(self._session, entry.table, entry.mode)

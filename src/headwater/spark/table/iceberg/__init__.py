@@ -2,7 +2,8 @@
 
 catalog.py says under which name Spark knows a table, columns.py which columns it has. metadata.py
 is the door to Iceberg's API, history.py reads positions in it. publish.py makes a
-private branch the table, if nobody else has written meanwhile. upkeep.py looks after its files.
+private branch the table, if nobody else has written meanwhile. generation.py is a branch that a new
+table is loaded on. upkeep.py looks after files.
 """
 
 from headwater.spark.table.iceberg.catalog import CATALOG_PREFIX

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import SparkSession
@@ -16,20 +17,29 @@ from pyspark.sql import SparkSession
 from headwater.event import TableId
 from headwater.spark.modes import Mode
 from headwater.spark.session import CATALOG, folder_conf
-from headwater.spark.sql import quoted
+from headwater.spark.sql import column_list, literal, quoted
 from headwater.spark.table.path import table_path
 
 CATALOG_PREFIX = "catalog:"
+# Three files of metadata a batch; snapshots are kept all the same.
+FORGETFUL = {"write.metadata.delete-after-commit.enabled": "true"}
+_FOLDER = "_headwater"
+_OURS = "headwater_"
+_LOAD = "load_"
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A table: its name in a session of ours, where it is for people, and its name in theirs."""
+    """A table: its name in a session of ours, where it is for people, and its name in theirs.
+
+    `beside` is a table of ours that belongs to it while it is being loaded.
+    """
 
     name: str
     place: str
     public: str
     namespace: str | None = None
+    beside: Address | None = None
 
 
 class Catalog(Protocol):
@@ -43,6 +53,10 @@ class Catalog(Protocol):
         """A table of ours beside those; the session will know its name."""
         ...
 
+    def begun(self, session: SparkSession) -> tuple[str, ...]:
+        """The names, in a session of ours, of the tables beside others that exist."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Folder:
@@ -53,13 +67,18 @@ class Folder:
     def address(self, session: SparkSession, table: TableId, mode: Mode) -> Address:
         """A folder per table and mode, named as Delta's is."""
         path = table_path(self.location, table, mode)
-        own = quoted(path.rpartition("/")[2])
-        return Address(f"{self._known(session)}.{own}", path, f"{CATALOG}.{own}")
+        name = path.rpartition("/")[2]
+        own, beside = quoted(name), self.own(session, _LOAD + name)
+        return Address(f"{self._known(session)}.{own}", path, f"{CATALOG}.{own}", beside=beside)
+
+    def begun(self, session: SparkSession) -> tuple[str, ...]:
+        """Those in the folder that is ours."""
+        return _tables(session, f"{self._known(session)}.{quoted(_FOLDER)}", _LOAD)
 
     def own(self, session: SparkSession, name: str) -> Address:
         """In the folder that is ours."""
-        within = f"{quoted('_headwater')}.{quoted(name)}"
-        path = f"{self.location}/_headwater/{name}"
+        within = f"{quoted(_FOLDER)}.{quoted(name)}"
+        path = f"{self.location}/{_FOLDER}/{name}"
         return Address(f"{self._known(session)}.{within}", path, f"{CATALOG}.{within}")
 
     def _known(self, session: SparkSession) -> str:
@@ -81,19 +100,47 @@ class Named:
 
     def address(self, session: SparkSession, table: TableId, mode: Mode) -> Address:
         """Letters, digits and underscores: `public.orders` is `public__orders`."""
-        del session
         plain = re.sub(r"\W", "_", str(table).replace(".", "__"), flags=re.ASCII)
-        return self._address(plain if mode == "mirror" else f"{plain}__{mode}")
+        own = plain if mode == "mirror" else f"{plain}__{mode}"
+        return replace(self._address(own), beside=self.own(session, _LOAD + own))
 
     def own(self, session: SparkSession, name: str) -> Address:
         """By a name that no table of a source has for itself."""
         del session
-        return self._address(f"headwater_{name}")
+        return self._address(f"{_OURS}{name}")
+
+    def begun(self, session: SparkSession) -> tuple[str, ...]:
+        """Those in the namespace."""
+        return _tables(session, self._quoted(), f"{_OURS}{_LOAD}")
+
+    def _quoted(self) -> str:
+        return ".".join(map(quoted, self.namespace))
 
     def _address(self, own: str) -> Address:
-        namespace = ".".join(map(quoted, self.namespace))
+        namespace = self._quoted()
         name = f"{namespace}.{quoted(own)}"
         return Address(name, name, name, namespace)
+
+
+def _tables(session: SparkSession, namespace: str, prefix: str) -> tuple[str, ...]:
+    """The tables of a namespace, if there is one, by a beginning of their names."""
+    if not session.catalog.databaseExists(namespace):
+        return ()
+    names = [row["tableName"] for row in session.sql(f"SHOW TABLES IN {namespace}").collect()]
+    return tuple(f"{namespace}.{quoted(name)}" for name in names if name.startswith(prefix))
+
+
+def create(
+    session: SparkSession, address: Address, columns: Mapping[str, str], said: Mapping[str, str]
+) -> None:
+    """Make a table with these columns and properties, if there is none."""
+    if address.namespace is not None:
+        session.sql(f"CREATE NAMESPACE IF NOT EXISTS {address.namespace}")
+    listed = ", ".join(f"{literal(name)} = {literal(value)}" for name, value in said.items())
+    session.sql(
+        f"CREATE TABLE IF NOT EXISTS {address.name} ({column_list(columns)})"
+        f" USING iceberg TBLPROPERTIES ({listed})"
+    )
 
 
 def catalog_of(target: str) -> Catalog:

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 LOG = "headwater.log"
 SEQUENCE = "headwater.sequence"
 SNAPSHOT = "headwater.snapshot"
+TABLE = "headwater.table"
+MODE = "headwater.mode"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,7 @@ class History:
     properties: Mapping[str, str]
     shapes: Mapping[int, Mapping[int, str]] = field(default_factory=dict)
     shape: int = 0
+    branches: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, metadata: str) -> History:
@@ -44,7 +47,19 @@ class History:
                 for shape in said.get("schemas", ())
             },
             shape=int(said.get("current-schema-id", 0)),
+            branches={name: int(ref["snapshot-id"]) for name, ref in said.get("refs", {}).items()},
         )
+
+    def on(self, branch: str) -> History:
+        """The same from the side of a branch, whose newest snapshot is the current one then."""
+        return replace(self, current=self.branches.get(branch))
+
+    @property
+    def base(self) -> int:
+        """The current snapshot, for what cannot do without one."""
+        if self.current is None:
+            raise ValueError("there is no snapshot to begin with")
+        return self.current
 
     @property
     def columns(self) -> Mapping[int, str]:

@@ -19,13 +19,13 @@ from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
 from headwater.spark.change.kinds import stored_type
 from headwater.spark.modes import Mode
-from headwater.spark.sql import column_list, literal
 from headwater.spark.table.alteration import Alteration
-from headwater.spark.table.iceberg.catalog import Address, catalog_of
+from headwater.spark.table.iceberg.catalog import FORGETFUL, Address, catalog_of, create
 from headwater.spark.table.iceberg.columns import as_now, shape_of
-from headwater.spark.table.iceberg.history import History
+from headwater.spark.table.iceberg.generation import IcebergGeneration, begun
+from headwater.spark.table.iceberg.history import MODE, TABLE, History
 from headwater.spark.table.iceberg.metadata import carrying, history_of, load
-from headwater.spark.table.iceberg.publish import publish
+from headwater.spark.table.iceberg.publish import MAIN, publish
 from headwater.spark.table.iceberg.upkeep import IcebergUpkeep
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.shape import COLUMNS, TableShape, memory
@@ -38,14 +38,13 @@ _PROPERTIES = {
     "write.delete.mode": "merge-on-read",
     "write.update.mode": "merge-on-read",
     "write.merge.mode": "merge-on-read",
-    # Three of them a batch; snapshots are kept all the same.
-    "write.metadata.delete-after-commit.enabled": "true",
+    **FORGETFUL,
 }
 
 
 @dataclass(frozen=True, slots=True)
 class IcebergTargets:
-    """Implements Targets and Upkeeps: below a folder, or in `catalog:NAME.NAMESPACE`."""
+    """Implements Targets, Upkeeps and Loading: below a folder, or in `catalog:NAME.NAMESPACE`."""
 
     location: str
     log_id: str
@@ -59,18 +58,31 @@ class IcebergTargets:
         """The same table from the side of its files."""
         return IcebergUpkeep(session, catalog_of(self.location).address(session, table, mode))
 
+    def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
+        """Those with a generation that was begun and not cleared."""
+        return begun(session, catalog_of(self.location))
+
 
 class IcebergTarget:
-    """Implements Target for a table in a catalog. It remembers the position that it last told."""
+    """Implements Target and Loadable for a table in a catalog, as one of its branches has it.
+
+    It remembers the position that it last told.
+    """
 
     def __init__(
-        self, session: SparkSession, address: Address, log_id: str, kept: tuple[TableId, Mode]
+        self,
+        session: SparkSession,
+        address: Address,
+        log_id: str,
+        kept: tuple[TableId, Mode],
+        branch: str = MAIN,
     ) -> None:
         self._session = session
         self._address = address
         self._name = address.name
         self._log_id = log_id
         self._source, self._mode = kept
+        self._branch = branch
         self._seen: int | None = None
 
     @property
@@ -87,6 +99,12 @@ class IcebergTarget:
         self._require_ours(history.properties)
         self._seen = history.applied(self._log_id)
         return Standing(history.current, self._seen, history.files)
+
+    def generation(self) -> IcebergGeneration:
+        """What it is loaded into."""
+        return IcebergGeneration(
+            self._session, self._address, self._log_id, (self._source, self._mode), IcebergTarget
+        )
 
     def rows(self, standing: Standing) -> DataFrame | None:
         """The rows as they stood, whatever another driver has written since."""
@@ -172,8 +190,9 @@ class IcebergTarget:
             if self._seen not in (None, applied):
                 raise self._overtaken()
             try:
-                with carrying(self._session, self._log_id, until):
-                    publish(table, history, (self._log_id, until), work)
+                position = self._log_id, until
+                with carrying(self._session, *position):
+                    publish(table, self._branch, history.base, position, work)
             except Exception:
                 if attempt == _ATTEMPTS or self._history().current == history.current:
                     raise
@@ -189,9 +208,9 @@ class IcebergTarget:
 
     def _require_ours(self, found: Mapping[str, str]) -> None:
         """Names in a catalog are narrower than a database's: two tables may want the same."""
-        ours = {"headwater.table": str(self._source), "headwater.mode": self._mode}
+        ours = {TABLE: str(self._source), MODE: self._mode}
         if any(found.get(name, value) != value for name, value in ours.items()):
-            other = f"{found.get('headwater.table')} as {found.get('headwater.mode')}"
+            other = f"{found.get(TABLE)} as {found.get(MODE)}"
             raise ConfigError(
                 "spark-table-taken",
                 f"table {self._source} as {self._mode} would be written to the table of {other}",
@@ -199,20 +218,9 @@ class IcebergTarget:
             )
 
     def _create(self, wanted: dict[str, str], schema: TableSchema) -> None:
-        if self._address.namespace is not None:
-            self._session.sql(f"CREATE NAMESPACE IF NOT EXISTS {self._address.namespace}")
-        properties = _PROPERTIES | {
-            "headwater.table": str(schema.table),
-            "headwater.mode": self._mode,
-            "headwater.key": ",".join(schema.primary_key),
-        }
-        listed = ", ".join(
-            f"{literal(name)} = {literal(value)}" for name, value in properties.items()
-        )
-        self._session.sql(
-            f"CREATE TABLE IF NOT EXISTS {self._name} ({column_list(wanted)})"
-            f" USING iceberg TBLPROPERTIES ({listed})"
-        )
+        owner = {TABLE: str(schema.table), MODE: self._mode}
+        key = {"headwater.key": ",".join(schema.primary_key)}
+        create(self._session, self._address, wanted, _PROPERTIES | owner | key)
 
     def _remember_new(self, schema: TableSchema) -> None:
         """Iceberg numbers columns as it makes the table.
@@ -231,12 +239,15 @@ class IcebergTarget:
         return load(self._session, self._name)
 
     def _history(self, table: Any = None) -> History:
-        return history_of(self._session, self._table() if table is None else table)
+        known = history_of(self._session, self._table() if table is None else table)
+        return known.on(self._branch)
 
     def _based(self, table: Any) -> History:
         """A branch needs a snapshot to begin with, and a new table has none."""
         history = self._history(table)
         if history.current is None:
+            if self._branch != MAIN:  # somebody has finished what was begun there
+                raise self._overtaken()
             table.newFastAppend().commit()
             history = self._history(table)
         return history
