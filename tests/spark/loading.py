@@ -15,14 +15,21 @@ from headwater.spark.proof.applied import AppliedTables
 from tests.spark.letters import LETTERS, OTHERS, Letters
 from tests.spark.test_modes import Modal
 
-LOADED: tuple[Mode, ...] = ("mirror", "soft_delete", "scd2")
 OWED = (LETTERS.table,)
+
+
+def kept_as(*modes: Mode) -> Modes:
+    return Modes(chosen=dict.fromkeys(modes, ("letters",)))
 
 
 class Loading(Modal):
     """A lake whose only table is being read while it changes."""
 
-    modes = Modes(chosen=dict.fromkeys(LOADED, ("letters",)))
+    modes = kept_as("mirror", "soft_delete", "scd2")
+
+    @property
+    def loaded(self) -> tuple[Mode, ...]:
+        return tuple(self.modes.chosen)
 
     def standing(self, mode: Mode) -> int | None:
         targets = self.targets(self.target, self.log.reader().log_id)
@@ -54,7 +61,7 @@ class Loading(Modal):
         applied = AppliedTables(self.spark, self.target, targets, Modes())
         with pytest.raises(TransientError, match="still being loaded"):
             applied.read(LETTERS)
-        for mode in LOADED:
+        for mode in self.loaded:
             assert self.standing(mode) is None
             self.assert_only_added(mode)
 
@@ -68,8 +75,8 @@ def load_in_parts(lake: Loading, chooser: random.Random, directory: Path) -> Non
     letters = Letters(chooser)
     for number in range(0, 400, 2):
         letters.older(number)
-    _read(letters, list(range(0, 40, 2)))
-    _live(letters, 20)
+    read(letters, list(range(0, 40, 2)))
+    live(letters, 20)
     lake.append(letters, OWED)
     lake.apply(0)
     lake.assert_half_is_hidden()
@@ -79,15 +86,15 @@ def load_in_parts(lake: Loading, chooser: random.Random, directory: Path) -> Non
     for number in range(0, 200, 2):
         letters.older(number)
     for chunk in range(2):
-        _live(letters, chooser.randint(5, 30))
+        live(letters, chooser.randint(5, 30))
         if chunk:
             letters.widen()
         every = sorted(letters.rows)
         half = len(every) // 2
-        _read(letters, every[chunk * half : (chunk + 1) * half + 3])
-        _live(letters, chooser.randint(5, 30))
+        read(letters, every[chunk * half : (chunk + 1) * half + 3])
+        live(letters, chooser.randint(5, 30))
         if chunk:
-            _read(letters, [each for each, row in letters.rows.items() if not _heard(letters, row)])
+            read(letters, [each for each, row in letters.rows.items() if not _heard(letters, row)])
         lake.append(letters, OWED)
         lake.apply(chooser.choice(heads[-2:]))
         heads.append(lake.head)
@@ -100,22 +107,22 @@ def load_in_parts(lake: Loading, chooser: random.Random, directory: Path) -> Non
     assert len(whole) == len(letters.rows)
     held = {row[1]: row[2:] for row in lake.held("mirror", names)}
     assert held == whole
-    for mode in LOADED:
+    for mode in lake.loaded:
         lake.assert_switched_in(mode)
 
     other = str(directory / "other")
     lake.apply(0, other)
     here, lake.target = lake.target, other
-    wanted = {mode: lake.held(mode, names) for mode in LOADED}
+    wanted = {mode: lake.held(mode, names) for mode in lake.loaded}
     assert not lake.was_loaded("mirror"), "one batch is filled at once"
     lake.target = here
-    for mode in LOADED:
+    for mode in lake.loaded:
         assert sorted(lake.held(mode, names), key=repr) == sorted(wanted[mode], key=repr), mode
 
     _assert_it_goes_on(lake, letters, names)
 
 
-def _live(letters: Letters, events: int) -> None:
+def live(letters: Letters, events: int) -> None:
     """Anything but reads: those come in chunks."""
     until = letters.waiting + events
     while letters.waiting < until:
@@ -126,7 +133,7 @@ def _live(letters: Letters, events: int) -> None:
             letters.step()
 
 
-def _read(letters: Letters, numbers: list[int]) -> None:
+def read(letters: Letters, numbers: list[int]) -> None:
     for number in numbers:
         letters.read(number)
 
@@ -138,7 +145,7 @@ def _heard(letters: Letters, row: Any) -> bool:
 def _assert_it_goes_on(lake: Loading, letters: Letters, names: tuple[str, ...]) -> None:
     """The table is like any other: changes are merged, old batches are known, tidying is safe."""
     before = lake.head
-    _live(letters, 10)
+    live(letters, 10)
     lake.append(letters)
     lake.apply(before)
     assert lake.has_merged("mirror")

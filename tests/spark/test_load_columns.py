@@ -8,7 +8,7 @@ changes, the other after it.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 from pathlib import Path
@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.app.spark import TableJob
+from headwater.app.spark import TableFormat, TableJob
 from headwater.contract import SnapshotProgress, SourceBatch
 from headwater.event import (
     Column,
@@ -185,9 +185,10 @@ def _stored(column: Column, value: Any) -> Any:
 
 
 def _held(
-    spark: SparkSession, target: Path, table: str, mode: Mode, names: list[str]
+    spark: SparkSession, pool: Pool, target: str, table: str, mode: Mode, names: list[str]
 ) -> list[tuple[Any, ...]]:
-    frame = spark.read.format("delta").load(table_path(str(target), TableId(None, table), mode))
+    path = table_path(str(pool.folder / target), TableId(None, table), mode)
+    frame = spark.read.format(pool.table_format).load(path)
     ours = {name for name in frame.columns if not name.startswith("_headwater")}
     assert ours == set(names), (table, mode)
     return sorted(
@@ -195,50 +196,65 @@ def _held(
     )
 
 
-def test_columns_that_change_during_a_load_are_what_they_are_in_a_stream(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """INV-10: no value lands in a column that is not its own, whatever was still to be read."""
-    sources = Sources(SqliteLog.create(tmp_path / "many.hwlog"))
-    tables = tuple(TableId(None, name) for name in CASES)
-    for part in range(3):
-        for name, case in CASES.items():
-            text = (case.first, case.then, case.last or case.then)[part]
-            sources.tell(_shape(name, text), part, (FIRST, case.told, LAST)[part])
-        sources.write(tables if part < 2 else ())
-        for job in _jobs(sources, tmp_path):
-            job.run_once(spark)
-        if part < 2:
-            assert not list(tmp_path.glob("*/*/_delta_log")), "half a table is hidden"
-    _held(
-        spark, tmp_path / "lake", "unchanged", "mirror", list(_names(CASES["unchanged"]).values())
-    )
-    # What came of it takes changes as any table does.
-    sources.tell(_shape("unchanged", OTHER[1]), 3, ((UPDATE, 1), (DELETE, 3), (INSERT, 12)))
-    sources.write(())
-    for job in _jobs(sources, tmp_path):
-        job.run_once(spark)
+@dataclass(frozen=True)
+class Pool:
+    """Where tables of some cases, DROPPING among them, are loaded, and in which format."""
 
-    for name, case in CASES.items():
-        names = _names(case)
-        for mode in Modes(chosen=MODES).of(TableId(None, name)):
-            held = _held(spark, tmp_path / "lake", name, mode, list(names.values()))
-            assert held == _wanted(sources, name, mode, list(names)), (name, mode)
-    live = {_line(each): each.name for each in _shape(DROPPING, OTHER[1]).columns}
-    held = _held(spark, tmp_path / "dropping", DROPPING, "mirror", list(live.values()))
-    assert held == _wanted(sources, DROPPING, "mirror", list(live))
+    folder: Path
+    table_format: TableFormat = "delta"
+    cases: tuple[str, ...] = tuple(CASES)
 
-
-def _jobs(sources: Sources, folder: Path) -> tuple[TableJob, ...]:
-    """New drivers: with tables that keep what goes at the source, and with one that does not."""
-    path = sources.log.path
-    return (
-        TableJob(path, str(folder / "lake"), modes=MODES),
-        TableJob(
+    def jobs(self, sources: Sources) -> Iterator[TableJob]:
+        """New drivers: of tables that keep what goes at the source, and of one that does not."""
+        path, folder = sources.log.path, self.folder
+        yield TableJob(path, str(folder / "lake"), self.table_format, modes=MODES)
+        yield TableJob(
             path,
             str(folder / "dropping"),
+            self.table_format,
             consumer="dropping",
             tables=(DROPPING,),
             schema_policy=SchemaPolicy(on_drop="drop"),
-        ),
-    )
+        )
+
+
+def load_while_columns_change(
+    spark: SparkSession, pool: Pool, assert_hidden: Callable[[], None]
+) -> None:
+    """INV-10: no value lands in a column that is not its own, whatever was still to be read."""
+    sources = Sources(SqliteLog.create(pool.folder / "many.hwlog"))
+    cases = {name: CASES[name] for name in pool.cases}
+    tables = tuple(TableId(None, name) for name in cases)
+    for part in range(3):
+        for name, case in cases.items():
+            text = (case.first, case.then, case.last or case.then)[part]
+            sources.tell(_shape(name, text), part, (FIRST, case.told, LAST)[part])
+        sources.write(tables if part < 2 else ())
+        for job in pool.jobs(sources):
+            job.run_once(spark)
+        if part < 2:
+            assert_hidden()
+    _held(spark, pool, "lake", DROPPING, "mirror", list(_names(CASES[DROPPING]).values()))
+    # What came of it takes changes as any table does.
+    sources.tell(_shape(DROPPING, OTHER[1]), 3, ((UPDATE, 1), (DELETE, 3), (INSERT, 12)))
+    sources.write(())
+    for job in pool.jobs(sources):
+        job.run_once(spark)
+
+    for name, case in cases.items():
+        names = _names(case)
+        for mode in Modes(chosen=MODES).of(TableId(None, name)):
+            held = _held(spark, pool, "lake", name, mode, list(names.values()))
+            assert held == _wanted(sources, name, mode, list(names)), (name, mode)
+    live = {_line(each): each.name for each in _shape(DROPPING, OTHER[1]).columns}
+    held = _held(spark, pool, "dropping", DROPPING, "mirror", list(live.values()))
+    assert held == _wanted(sources, DROPPING, "mirror", list(live))
+
+
+def test_columns_that_change_during_a_load_are_what_they_are_in_a_stream(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    def assert_hidden() -> None:
+        assert not list(tmp_path.glob("*/*/_delta_log")), "half a table is hidden"
+
+    load_while_columns_change(spark, Pool(tmp_path), assert_hidden)
