@@ -10,8 +10,9 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob, as_of
+from headwater.contract import SnapshotProgress
 from headwater.errors import ConfigError
-from headwater.event import EventBatch, Operation, encode_row
+from headwater.event import EVENT_SCHEMA, EventBatch, Operation, encode_row
 from headwater.log import SqliteLog
 from headwater.spark.apply.report import Reports
 from headwater.spark.policy import TablePolicy
@@ -72,7 +73,7 @@ def _tell_nothing(log: SqliteLog) -> None:
 
 
 def _rows(spark: SparkSession, folder: Path, *columns: str) -> list[Any]:
-    frame = spark.read.format("delta").load(str(folder)).select(*columns)
+    frame = spark.read.format("delta").load(str(folder)).selectExpr(*columns)
     return sorted(tuple(row) for row in frame.collect())
 
 
@@ -101,6 +102,46 @@ def test_rows_stay_at_a_truncate_and_go_with_the_table(spark: SparkSession, tmp_
     ops = _rows(spark, target / "items@append_log", "_headwater_sequence", "_headwater_op")
     assert ops[3:] == [(TRUNCATED, "truncate"), (5, "insert")]
     assert as_of(spark, target).sequence == DROPPED
+
+
+def test_rows_go_with_a_table_that_is_dropped_while_it_is_loaded(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Nothing but the drop may be told of it meanwhile, and it may be made anew under its name."""
+    gone = encode_row({"ddl_type": "DROP_TABLE", "schema": None, "table": "items"})
+    drop = _about(Operation.SCHEMA_CHANGE, "items__ddl_events", gone)
+    log, target = SqliteLog.create(tmp_path / "items.hwlog"), tmp_path / "lake"
+    job = TableJob(
+        log.path,
+        str(target),
+        modes={"mirror": ["*"], "scd2": ["*"]},
+        table_policy=TablePolicy(on_drop="empty"),
+    )
+    for number, (events, owed) in enumerate(
+        ((_read(1, 3), True), (drop, True), (_read(7, 1), True), (_read(8, 1), False))
+    ):
+        _owing(log, number, events, owed=owed)
+        job.run_once(spark)
+        assert (target / "items" / "_delta_log").exists() != owed
+    assert _rows(spark, target / "items", "id") == [(7,), (8,)]
+    versions = _rows(spark, target / "items@scd2", "id", "coalesce(_headwater_to_sequence, 0)")
+    assert versions == [(1, 4), (2, 4), (3, 4), (7, 0), (8, 0)]
+
+
+def _read(first: int, count: int) -> EventBatch:
+    """Rows of a snapshot."""
+    told = inserts(first, count)
+    columns = {name: told.column(name) for name in EVENT_SCHEMA.names}
+    return EventBatch.from_columns(columns | {"op": int(Operation.READ)})
+
+
+def _owing(log: SqliteLog, number: int, events: EventBatch, *, owed: bool) -> None:
+    """More rows of the table are to come, or no more."""
+    writer = log.writer(IDENTITY)
+    progress = SnapshotProgress(str(ITEMS.table), 0, None, done=not owed)
+    batch = source_batch(events, number)
+    writer.append(replace(batch, owed=(ITEMS.table,) if owed else (), progress=progress))
+    writer.close()
 
 
 def test_table_stops_where_its_policy_says_and_goes_on_by_another(

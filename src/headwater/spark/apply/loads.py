@@ -24,7 +24,7 @@ from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.judge import heeded
 from headwater.spark.apply.typed_reads import TypedReads
 from headwater.spark.change.changes import Shape, TableChanges, others_of
-from headwater.spark.change.contents import contents
+from headwater.spark.change.contents import contents, drop_of
 from headwater.spark.change.task import Task
 from headwater.spark.mode.reading import (
     LOADED,
@@ -143,7 +143,8 @@ class Loads:
         rows, changes = generation.rows(), ending.changes
         once_only = mode != "scd2" or generation.is_distinct()
         again = None if once_only else read_again(rows, changes)
-        if not changes.others_told and (again is None or again.isEmpty()):
+        told = changes.others_told or changes.dropped
+        if not told and (again is None or again.isEmpty()):
             return
         reads = as_changes(concerned(rows, ending.frame, changes, again), changes)
         self._ways[mode](generation.merging(), replace(ending, reads=reads), Standing(None, 0))
@@ -170,8 +171,8 @@ class Loads:
         rows = generation.merging()
         changes, _ = self._evolution.follow(rows, task.changes, mode, before.rows)
         generation.prepare(changes.schema, LOADED[mode])
-        if changes.others_told and task.until > before.changes:
-            generation.keep(others_of(task.frame, changes, before.changes), task.until)
+        if task.until > before.changes and (changes.others_told or changes.dropped):
+            generation.keep(_kept_of(task, changes, before.changes), task.until)
         if changes.reads_told and task.until > before.rows:
             self._append(generation, replace(task, changes=changes), before.rows, LOADED[mode])
         after = generation.taken()
@@ -201,6 +202,15 @@ class Loads:
             if not self._typed.refused(task.changes, exc):
                 raise
         generation.append(read_rows(task, layout, after), task.until)
+
+
+def _kept_of(task: Task, changes: TableChanges, after: int) -> DataFrame:
+    """The batch's events for the end of a load; that the table went is one of them."""
+    told = others_of(task.frame, changes, after)
+    if changes.dropped is None:
+        return told
+    dropped = drop_of(task.frame.sparkSession, changes.shapes[-1].schema, changes.dropped)
+    return told.unionByName(dropped)
 
 
 def _or_none(kept: DataFrame | None, generation: Generation) -> DataFrame:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from pyspark.sql import DataFrame, Row
+from pyspark.sql import Column, DataFrame, Row, SparkSession
 from pyspark.sql import functions as f
 
 from headwater.contract import SchemaHistory
 from headwater.errors import DataError
-from headwater.event import Operation, TableId
+from headwater.event import Operation, TableId, TableSchema
 from headwater.spark.change.changes import Moment, Shape, TableChanges
 
 _NO_ROWS = (Operation.SCHEMA_CHANGE.label, Operation.MESSAGE.label)
@@ -24,6 +24,27 @@ USED = {
     **dict.fromkeys(("unavailable_columns", "before_unavailable_columns"), "array<string>"),
     "source": "struct<timestamp: timestamp>",
 }
+
+
+def drop_of(session: SparkSession, table: TableSchema, dropped: Moment) -> DataFrame:
+    """That a table went, as an event of its own: a change of its shape that leaves none."""
+    at = f.timestamp_micros(f.lit(dropped.at_us))
+    said = {
+        "sequence_number": f.lit(dropped.sequence),
+        "op": f.lit(Operation.SCHEMA_CHANGE.label),
+        "schema": f.lit(table.table.schema),
+        "table": f.lit(table.table.name),
+        "schema_id": f.lit(table.schema_id),
+        "source": f.struct(at.alias("timestamp")),
+    }
+    return session.range(1).select(
+        *(said.get(name, f.lit(None)).cast(kind).alias(name) for name, kind in USED.items())
+    )
+
+
+def is_drop() -> Column:
+    """Whether an event is of that kind; the source's own changes of a shape tell the statement."""
+    return (f.col("op") == Operation.SCHEMA_CHANGE.label) & f.col("after").isNull()
 
 
 def used(frame: DataFrame) -> DataFrame:
@@ -76,6 +97,7 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
             "table",
             "schema_id",
             f.col("op").isin(*_NO_ROWS).alias("no_rows"),
+            is_drop().alias("dropped"),
         )
         .agg(
             f.min("sequence_number").alias("first"),
@@ -97,6 +119,8 @@ def contents(frame: DataFrame, history: SchemaHistory) -> Contents:
 
 def _told(row: Row) -> Told:
     values = row.asDict()
+    if values["dropped"]:  # which is not about a row
+        values["events"] = 0
     return Told(TableId(values.pop("schema"), values.pop("table")), **values)
 
 
@@ -108,7 +132,7 @@ def gathered(told: Iterable[Told], history: SchemaHistory, after: int, until: in
     for each in told:
         committed = max(committed, each.committed_at_us)
         if each.dropped:
-            drops[each.table] = each
+            drops[each.table] = max(each, drops.get(each.table, each), key=lambda drop: drop.last)
         elif not each.no_rows:
             tables.setdefault(each.table, []).append(each)
     for table in drops.keys() - tables.keys():
