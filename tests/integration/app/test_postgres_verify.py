@@ -114,7 +114,9 @@ def writers(database: PostgresDatabase, count: int) -> Iterator[threading.Event]
     def write(seed: int) -> None:
         dice = random.Random(seed)
         with database.connect() as db:
-            while not stop.wait(0.001):
+            # Faster ones would make a log that takes ever longer to replay, the more so the busier
+            # the machine is.
+            while not stop.wait(0.01):
                 one, other = sorted(dice.sample(range(1, 21), 2))
                 with db.transaction():
                     db.execute("UPDATE accounts SET balance = balance - 1 WHERE id = %s", (one,))
