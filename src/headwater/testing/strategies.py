@@ -159,10 +159,21 @@ def transactions(
     draw: st.DrawFn, max_events: int = 4, operations: tuple[Operation, ...] = tuple(Operation)
 ) -> list[Event]:
     """The events of one transaction, in order, with or without their total."""
-    tx_id = draw(st.integers(0, _MAX_INT63))
     count = draw(st.integers(1, max_events))
+    return draw(_begun(count, count, operations))
+
+
+@st.composite
+def _begun(
+    draw: st.DrawFn, count: int, room: int, operations: tuple[Operation, ...]
+) -> list[Event]:
+    """The first events of a transaction of `count`: as many as there is room for."""
+    tx_id = draw(st.integers(0, _MAX_INT63))
     total = draw(st.none() | st.just(count))
-    return [draw(events(operations, Transaction(tx_id, total, index))) for index in range(count)]
+    return [
+        draw(events(operations, Transaction(tx_id, total, index)))
+        for index in range(min(count, room))
+    ]
 
 
 @st.composite
@@ -173,14 +184,17 @@ def event_lists(
     operations: tuple[Operation, ...] = tuple(Operation),
 ) -> list[Event]:
     """Events as a log would hold them: alone, in whole transactions and from snapshots."""
-    units = draw(
-        st.lists(
-            events(operations).map(lambda event: [event]) | transactions(operations=operations),
-            min_size=min_size,
-            max_size=max_size,
-        )
-    )
-    return [event for unit in units for event in unit][:max_size]
+    # How large each transaction is comes first: an event that is cut off is dear to draw.
+    alone_or_counts = st.none() | st.integers(1, 4)
+    found: list[Event] = []
+    for count in draw(st.lists(alone_or_counts, min_size=min_size, max_size=max_size)):
+        if len(found) == max_size:
+            break
+        if count is None:
+            found.append(draw(events(operations)))
+        else:
+            found += draw(_begun(count, max_size - len(found), operations))
+    return found
 
 
 @st.composite

@@ -29,6 +29,8 @@ _shared = settings(
     max_examples=40,
     suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
 )
+# A batch has about four events: these are a hundred, and drawing them is what takes the time.
+_batches = settings(_shared, max_examples=25)
 
 
 def envelope(batch: EventBatch) -> list[tuple[Event, str | None, str | None]]:
@@ -75,7 +77,7 @@ class FormatConformance:
         assert form.name.strip() == form.name != ""
         assert "/" in form.content_type
 
-    @_shared
+    @_batches
     @given(draw=st.data())
     def test_decode_returns_the_encoded_events_when_the_batch_is_valid(
         self, draw: st.DataObject
@@ -88,7 +90,7 @@ class FormatConformance:
         assert all(type(record) is bytes for record in records)
         assert envelope(form.decode(records)) == envelope(batch)
 
-    @_shared
+    @_batches
     @given(draw=st.data())
     def test_encode_repeats_its_bytes_when_the_events_were_decoded(
         self, draw: st.DataObject
@@ -99,7 +101,7 @@ class FormatConformance:
         records = form.encode(batch)
         assert list(form.encode(form.decode(records))) == list(records)
 
-    @_shared
+    @_batches
     @given(draw=st.data())
     def test_records_stand_alone_when_taken_one_by_one(self, draw: st.DataObject) -> None:
         """No record depends on its neighbours: a queue may deliver them apart."""
