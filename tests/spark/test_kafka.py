@@ -5,7 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from confluent_kafka import TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.spark import KafkaJob, Topic, kafka_records, read_kafka, write_kafka
@@ -48,6 +53,7 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
     for name in ("sequence_number", "event_id", "op", "table", "after", "schema_id", "context"):
         assert back.column(name).equals(stored.column(name)), name
 
+    _assert_read_by_url(spark, f"kafka://{kafka}/{topic}", stored, tmp_path / "by-url")
     assert read_kafka(spark, place).isStreaming
     job.run_once(spark)
     assert _held(spark, lake) == _expected(shop)
@@ -61,6 +67,66 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
     history = spark.sql(f"DESCRIBE HISTORY delta.`{lake}/customers`").collect()
     noted = [json.loads(row["userMetadata"] or "{}") for row in history]
     assert max(note["headwater"]["sequence"] for note in noted if "headwater" in note) > head
+
+
+def _assert_read_by_url(
+    spark: SparkSession, url: str, stored: pa.RecordBatch, checkpoint: Path
+) -> None:
+    """The client alone, without the connector: in one read, and as a stream in several."""
+    reader = spark.read.format("headwater")
+    back = reader.option("partitions", 3).load(url).orderBy("sequence_number").toArrow()
+    assert back.combine_chunks().to_batches()[0].equals(stored)
+    numbers = stored.column("sequence_number").to_pylist()
+    reader = spark.read.format("headwater").option("startingSequence", numbers[1])
+    some = reader.option("endingSequence", numbers[3]).option("tables", "cust*").load(url)
+    assert _numbers(some) == numbers[2:3]  # the one after it is of another table
+    reader = spark.read.format("headwater")
+    assert reader.option("startingTime", "2100-01-01").load(url).isEmpty()
+    assert _numbers(reader.option("startingTime", "2020-01-01").load(url)) == numbers
+
+    seen: list[list[int]] = []
+    events = spark.readStream.format("headwater").option("maxRowsPerTrigger", 4).load(url)
+    for _ in range(2):  # the second time there is nothing more
+        writer = events.writeStream.foreachBatch(lambda batch, _: seen.append(_numbers(batch)))
+        writer = writer.option("checkpointLocation", str(checkpoint)).trigger(availableNow=True)
+        writer.start().awaitTermination()
+    assert seen == [numbers[at : at + 4] for at in range(0, len(numbers), 4)]
+
+
+def _numbers(events: DataFrame) -> list[int]:
+    return sorted(row["sequence_number"] for row in events.select("sequence_number").collect())
+
+
+def test_topic_by_url_is_refused_when_it_is_no_log_or_has_lost_records(
+    spark: SparkSession, kafka: str, topic: str, tmp_path: Path
+) -> None:
+    """INV-9: records that the broker has let go are a gap, in a read and in a stream."""
+    admin = AdminClient({"bootstrap.servers": kafka})
+    several = f"{topic}-wide"
+    admin.create_topics([NewTopic(several, 2, 1)])[several].result()
+    for name, said in ((f"{topic}-none", "is not there"), (several, "has 2 partitions")):
+        with pytest.raises(PySparkException, match=said):
+            spark.read.format("headwater").load(f"kafka://{kafka}/{name}").count()
+
+    shop = open_shop(tmp_path)
+    head = shop.drain()
+    events = spark.readStream.format("headwater").load(f"kafka://{kafka}/{topic}")
+
+    def write_and_read(checkpoint: str) -> None:
+        written, folder = _events(spark, shop), str(tmp_path / checkpoint)
+        place = Topic(kafka, topic)
+        write_kafka(written, place, log=shop.log.path, checkpoint=folder).awaitTermination()
+        followed = events.writeStream.format("noop").trigger(availableNow=True)
+        followed = followed.option("checkpointLocation", str(tmp_path / "in"))
+        admin.delete_records([gone])[gone].result()
+        followed.start().awaitTermination()
+
+    gone = TopicPartition(topic, 0, 0)
+    write_and_read("out")
+    gone = TopicPartition(topic, 0, head + 1)  # the stream is at `head`
+    with pytest.raises(StreamingQueryException, match="kafka-gap"):
+        write_and_read("again")
+    assert spark.read.format("headwater").load(f"kafka://{kafka}/{topic}").count() == head - 1
 
 
 def test_topic_of_several_partitions_is_refused(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from headwater.app.spark.origin import origin
+from headwater.app.spark.topic import KafkaTopic, topic_of
 from headwater.contract import Cursor, LogReader
 from headwater.log import SqliteLog
 from headwater.spark.source.datasource import LogDataSource
@@ -16,6 +17,10 @@ class SqliteLogOpener:
     def path(self, options: Options) -> str:
         """The log that is named, or that the database of a URL is captured into."""
         return origin(options).log
+
+    def topic(self, options: Options) -> KafkaTopic | None:
+        """The topic of a broker, if the path is the URL of one."""
+        return topic_of(options)
 
     def feed(self, options: Options) -> Feed | None:
         """Capture, if a URL is named: a log that is named is filled by somebody else."""

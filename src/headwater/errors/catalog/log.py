@@ -6,6 +6,31 @@ from headwater.errors.catalog.entry import section
 
 ENTRIES = section(
     (
+        "kafka-missing",
+        "Kafka's client, confluent-kafka, is not installed or cannot be loaded.",
+        "pip install 'headwater[kafka]'",
+    ),
+    (
+        "kafka-setting",
+        "Kafka's client does not take a setting.",
+        "Correct the option kafka.… that the message names.",
+    ),
+    (
+        "kafka-topic",
+        "A topic cannot be read as a log: it is not there, or it has several partitions.",
+        "Name the topic that write_kafka writes to, made with one partition.",
+    ),
+    (
+        "kafka-unreachable",
+        "The broker does not answer.",
+        "Check the address and the options kafka.…; it is tried again.",
+    ),
+    (
+        "kafka-gap",
+        "The broker has removed records that were still to be read.",
+        "Begin anew with another checkpoint, and let the topic keep records longer (retention.ms).",
+    ),
+    (
         "log-missing",
         "There is no log at this path.",
         "Start capture first, or correct the path: headwater log info PATH",

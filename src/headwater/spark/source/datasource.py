@@ -2,10 +2,12 @@
 
 options.py has the options, place.py where a read begins and ends, admission.py how much a
 micro-batch takes, filters.py what a batch read is spared. typed_read.py is what tables ask for
-instead of events.
+instead of events. topic.py reads events that a broker carries.
 """
 
 from __future__ import annotations
+
+from typing import Protocol
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
@@ -15,15 +17,24 @@ from headwater.spark.source.frame import SPARK_DDL
 from headwater.spark.source.options import Options
 from headwater.spark.source.ranges import LogOpener
 from headwater.spark.source.stream import LogStreamReader
+from headwater.spark.source.topic import Topic, TopicBatchReader, TopicStreamReader
 from headwater.spark.source.typed_reader import TypedReader
 
 NAME = "headwater"
 
 
+class Opener(LogOpener, Protocol):
+    """How a read reaches what it names: a log, or a topic."""
+
+    def topic(self, options: Options) -> Topic | None:
+        """The topic that a read names; None if it names a log or a database."""
+        ...
+
+
 class LogDataSource(DataSource):
     """The data source; a subclass binds `opener` to a kind of log."""
 
-    opener: LogOpener
+    opener: Opener
 
     @classmethod
     def name(cls) -> str:
@@ -32,13 +43,18 @@ class LogDataSource(DataSource):
 
     def schema(self) -> str:
         """The canonical event; see frame.py. Asked for by `load`: options are checked there."""
-        self.opener.path(Options.parse(dict(self.options)))
+        options = Options.parse(dict(self.options))
+        if self.opener.topic(options) is None:
+            self.opener.path(options)
         return SPARK_DDL
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A batch read of a range."""
         del schema
         options = Options.parse(dict(self.options))
+        topic = self.opener.topic(options)
+        if topic is not None:
+            return TopicBatchReader(topic, options)
         if options.typed_read:
             return TypedReader(self.opener, options)
         kind = FilteringReader if options.push_filters else LogBatchReader
@@ -47,4 +63,8 @@ class LogDataSource(DataSource):
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802 - Spark's
         """A stream from an offset on."""
         del schema
-        return LogStreamReader(self.opener, Options.parse(dict(self.options)))
+        options = Options.parse(dict(self.options))
+        topic = self.opener.topic(options)
+        if topic is not None:
+            return TopicStreamReader(topic, options)
+        return LogStreamReader(self.opener, options)

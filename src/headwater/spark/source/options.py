@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from headwater.errors import ConfigError
 from headwater.spark.source.place import EARLIEST, LATEST, Place, PlaceKind, at_time
@@ -18,6 +18,7 @@ _SOURCE = ("url", "log", "checkpointLocation", "snapshot", "onGap", "slot")
 _START = ("startingSequence", "startingTime", "startingPosition")
 _END = ("endingSequence", "endingTime")
 _STREAM = ("consumer", "maxRowsPerTrigger", "maxBytesPerTrigger")
+_BROKER = "kafka."
 _FLAGS = {"true": True, "false": False}
 KNOWN = (
     "path",
@@ -25,6 +26,7 @@ KNOWN = (
     "partitions",
     "pushFilters",
     "typedRead",
+    "recordFormat",
     *_START,
     *_END,
     *_STREAM,
@@ -37,7 +39,10 @@ _BYTES = re.compile(r"(\d+)\s*([kmg]?)b?", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """The options of one read, checked. `given` has those that say where the events come from."""
+    """The options of one read, checked. `given` has those that say where the events come from.
+
+    Of a topic, `broker` has the settings of the client and `record_format` the records' format.
+    """
 
     path: str
     tables: tuple[str, ...]
@@ -50,11 +55,14 @@ class Options:
     push_filters: bool
     typed_read: str
     given: Mapping[str, str]
+    record_format: str = ""
+    broker: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def parse(cls, given: Mapping[str, str]) -> Options:
         """Read Spark's option map."""
-        by_name = _named(given)
+        of_client = {name for name in given if name.lower().startswith(_BROKER)}
+        by_name = _named({name: given[name] for name in given if name not in of_client})
         start = _place(by_name, _START)
         end = _place(by_name, _END)
         if (
@@ -75,6 +83,8 @@ class Options:
             push_filters=_flag(by_name, "pushFilters"),
             typed_read=by_name.get("typedRead", ""),
             given={name: by_name[name] for name in _SOURCE if name in by_name},
+            record_format=by_name.get("recordFormat", ""),
+            broker={name[len(_BROKER) :]: given[name] for name in sorted(of_client)},
         )
 
     def for_stream(self) -> Options:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from typing import Protocol
@@ -97,20 +97,22 @@ class RangeReader:
         with closing(self._opener.reader(self._path)) as reader:
             for after, until in partition.spans:
                 for batch in reader.read(after, until):
-                    yield self._pushed.rows(self._chosen(batch))
+                    yield self._pushed.rows(chosen(batch, self._options.tables))
 
-    def _chosen(self, batch: EventBatch) -> EventBatch:
-        """Globs are tried once per table in the batch, not once per row."""
-        if not self._options.tables:
-            return batch
-        schema, table = batch.column("table_schema"), batch.column("table_name")
-        full = pc.binary_join_element_wise(pc.fill_null(schema, ""), table, ".")
-        wanted = [name for name in full.unique().to_pylist() if self._wants(name)]
-        return batch.filter(pc.is_in(full, pa.array(wanted, pa.string())))
 
-    def _wants(self, full: str) -> bool:
-        schema, _, name = full.partition(".")
-        return TableId(schema or None, name).matches(self._options.tables)
+def chosen(batch: EventBatch, tables: Sequence[str]) -> EventBatch:
+    """The events of tables by globs, which are tried once per table and not once per row."""
+    if not tables:
+        return batch
+    schema, table = batch.column("table_schema"), batch.column("table_name")
+    full = pc.binary_join_element_wise(pc.fill_null(schema, ""), table, ".")
+    wanted = [name for name in full.unique().to_pylist() if _named(name).matches(tables)]
+    return batch.filter(pc.is_in(full, pa.array(wanted, pa.string())))
+
+
+def _named(full: str) -> TableId:
+    schema, _, name = full.partition(".")
+    return TableId(schema or None, name)
 
 
 def _spans(

@@ -1,0 +1,105 @@
+"""Offsets of a topic as Spark's: limits, restarts, and what a broker has let go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from headwater.errors import ConfigError, GapError
+from headwater.event import EventBatch
+from headwater.spark.source.limits import ReadAllAvailable
+from headwater.spark.source.options import Options
+from headwater.spark.source.topic import Offsets, TopicBatchReader, TopicStreamReader
+
+
+@dataclass
+class Scripted:
+    """A topic that nobody reads."""
+
+    first: int = 0
+    end: int = 10
+    name: str = "crm"
+
+    def bounds(self) -> tuple[int, int]:
+        return self.first, self.end
+
+    def offset_at(self, ms: int) -> int:
+        return ms // 1000
+
+    def read(self, first: int, end: int) -> Iterator[EventBatch]:
+        raise AssertionError((first, end))
+
+
+def _stream(topic: Scripted, **given: str) -> TopicStreamReader:
+    return TopicStreamReader(topic, Options.parse(given))
+
+
+def _shares(parts: Any) -> list[tuple[int, int]]:
+    assert all(isinstance(each, Offsets) for each in parts)
+    return [(each.first, each.end) for each in parts]
+
+
+def test_micro_batches_end_within_the_limit_and_at_the_end_of_the_run() -> None:
+    topic = Scripted(first=2)
+    stream = _stream(topic, maxRowsPerTrigger="5")
+    stream.prepareForTriggerAvailableNow()
+    topic.end = 99
+    start = stream.initialOffset()
+    assert start == {"offset": 2, "topic": "crm", "origin": 2}
+    ends = []
+    while start["offset"] < 10:
+        end = stream.latestOffset(start)
+        ends.append(end["offset"])
+        assert _shares(stream.partitions(start, end))[-1][1] == end["offset"]
+        start = end
+    assert ends == [7, 10]
+    assert stream.latestOffset(start) == start
+    assert stream.latestOffset({"offset": 2, "topic": "crm"}, ReadAllAvailable())["offset"] == 10
+
+
+def test_repeated_first_batch_begins_where_the_query_began() -> None:
+    """INV-3: after a crash Spark asks for the beginning again, which is a later place by then."""
+    topic = Scripted()
+    began = _stream(topic, startingSequence="latest")
+    start = began.initialOffset()
+    topic.end = 15
+    end = began.latestOffset(start)
+    topic.end = 20
+    again = _stream(topic, startingSequence="latest", partitions="2")
+    assert _shares(again.partitions(again.initialOffset(), end)) == [(10, 13), (13, 15)]
+
+
+def test_records_that_the_broker_has_let_go_are_a_gap() -> None:
+    """INV-9."""
+    stream = _stream(Scripted(first=5))
+    with pytest.raises(GapError) as caught:
+        stream.partitions({"offset": 3, "topic": "crm"}, {"offset": 8, "topic": "crm"})
+    assert caught.value.code == "kafka-gap"
+    assert stream.partitions({"offset": 3, "topic": "crm"}, {"offset": 3, "topic": "crm"}) == []
+    with pytest.raises(GapError, match="of topic other"):
+        stream.partitions({"offset": 5, "topic": "other"}, {"offset": 8, "topic": "crm"})
+
+
+def test_batch_reads_begin_by_time_and_take_what_is_there() -> None:
+    options = Options.parse({"startingTime": "1970-01-01T00:00:04", "partitions": "4"})
+    shares = _shares(TopicBatchReader(Scripted(), options).partitions())
+    assert shares == [(4, 6), (6, 8), (8, 10)]
+    assert TopicBatchReader(Scripted(end=0), Options.parse({})).partitions() == []
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("consumer", "x"),
+        ("maxBytesPerTrigger", "1m"),
+        ("startingPosition", "x"),
+        ("slot", "x"),
+        ("url", "x"),
+    ],
+)
+def test_option_that_a_topic_cannot_heed_is_refused(name: str, text: str) -> None:
+    with pytest.raises(ConfigError, match=f"{name} is not for topics"):
+        _stream(Scripted(), **{name: text})
