@@ -87,11 +87,10 @@ class TopicReader:
             found = [each for each in records if not self._ended(each) and _offset(each) < end]
             if found:
                 yield [_message(each) for each in found]
-            (place,) = self._consumer.position([self._at()])
-            reached = max(reached, place.offset, max(map(_offset, records)) + 1)
+            reached = max(_offset(each) + (not self._ended(each)) for each in records)
 
     def _ended(self, record: Record) -> bool:
-        """Whether this is word of the topic's end, which comes instead of a record."""
+        """Whether this is word of the topic's end, which has the offset of the next record."""
         error = record.error()
         if error is None:
             return False

@@ -10,8 +10,7 @@ end, and so tells which tables are being loaded.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -34,21 +33,6 @@ _CLOSED = 2**62
 _EVERY = 2**31 - 1
 
 
-class Open(Protocol):
-    """How a table is opened: the target's own class, which this module cannot import."""
-
-    def __call__(
-        self,
-        session: SparkSession,
-        address: Address,
-        log_id: str,
-        kept: tuple[TableId, Mode],
-        branch: str = MAIN,
-    ) -> Target:
-        """A table on a branch, whose position has a name."""
-        ...
-
-
 class IcebergGeneration:
     """Implements Generation.
 
@@ -62,8 +46,9 @@ class IcebergGeneration:
         address: Address,
         log_id: str,
         kept: tuple[TableId, Mode],
-        opened: Open,
+        opened: Callable[[Address, str, str], Target],
     ) -> None:
+        """`opened` opens a table by its address, the name of a position, and a branch."""
         if address.beside is None:
             raise ValueError(f"{address.place} is a table of ours, which is not loaded")
         self._session = session
@@ -74,13 +59,13 @@ class IcebergGeneration:
         self._opened = opened
         # Each remembers the position that it has told, and takes nothing if another has gone on.
         self._rows = self._on_branch("rows")
-        self._changes = opened(session, self._beside, self._log_id, kept)
+        self._changes = opened(self._beside, log_id, MAIN)
 
     def _once(self, what: str) -> str:
         return f"{self._log_id}:{what}"
 
     def _on_branch(self, what: str) -> Target:
-        return self._opened(self._session, self._address, self._once(what), self._kept, LOAD)
+        return self._opened(self._address, self._once(what), LOAD)
 
     def taken(self) -> Taken | None:
         """How far it has come."""

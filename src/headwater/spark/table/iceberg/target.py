@@ -102,9 +102,12 @@ class IcebergTarget:
 
     def generation(self) -> IcebergGeneration:
         """What it is loaded into."""
-        return IcebergGeneration(
-            self._session, self._address, self._log_id, (self._source, self._mode), IcebergTarget
-        )
+        session, kept = self._session, (self._source, self._mode)
+
+        def opened(address: Address, log_id: str, branch: str) -> IcebergTarget:
+            return IcebergTarget(session, address, log_id, kept, branch)
+
+        return IcebergGeneration(session, self._address, self._log_id, kept, opened)
 
     def rows(self, standing: Standing) -> DataFrame | None:
         """The rows as they stood, whatever another driver has written since."""
