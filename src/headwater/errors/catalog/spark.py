@@ -126,6 +126,11 @@ ENTRIES = section(
         "Leave one of them running; the other may start again and finds its place in the table.",
     ),
     (
+        "spark-contended",
+        "Others write to a table so often that the stream's own commits do not come through.",
+        "Let them write less often, or compact with maintenance of the pipeline: guide, Spark.",
+    ),
+    (
         "spark-table-taken",
         "Two source tables have the same name in the catalog of the target.",
         "Apply one of them to another namespace, or to a folder, where every name is kept.",

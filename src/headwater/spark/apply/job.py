@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from headwater.errors import ConfigError, HeadwaterError
+from headwater.errors import ConfigError, HeadwaterError, TransientError
 from headwater.event import TableId
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.judge import judged
@@ -32,6 +33,8 @@ WAYS: dict[Mode, Callable[[Target, Task, Standing], None]] = {
 }
 # Modes to which it is all one what a key went through.
 _LAST_ONLY: set[Mode] = {"mirror"}
+_ATTEMPTS = 5
+_LOG = logging.getLogger("headwater.spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +69,33 @@ class Lake:
 
 
 def run(job: Job, session: SparkSession, lake: Lake) -> None:
-    """Bring the table to the end of the batch, unless it is there."""
+    """Bring the table to the end of the batch, unless it is there.
+
+    Others may write to the table meanwhile, to compact it for example. Then the batch is taken
+    anew, on top of what they did; who writes all the time is told of, and not waited for.
+    """
+    table = lake.targets.open(session, job.changes.schema.table, job.mode)
+    for attempt in range(1, _ATTEMPTS + 1):
+        try:
+            _take(job, table, session, lake)
+        except HeadwaterError:
+            raise
+        except Exception as exc:
+            if not table.contended(exc):
+                raise classified(exc, job.changes.table) from exc
+            if attempt == _ATTEMPTS:
+                raise TransientError(
+                    "spark-contended",
+                    f"somebody else has written to the table at each of {attempt} attempts",
+                    where=table.place,
+                ) from exc
+            _LOG.info("table was written by others", extra={"table": job.name, "attempt": attempt})
+        else:
+            return
+
+
+def _take(job: Job, table: Target, session: SparkSession, lake: Lake) -> None:
     mode = job.mode
-    table = lake.targets.open(session, job.changes.schema.table, mode)
     changes = judged(job.changes, lake.policy, table, mode)
     if not changes.schema.primary_key and mode != "append_log":
         raise ConfigError(
@@ -76,21 +103,16 @@ def run(job: Job, session: SparkSession, lake: Lake) -> None:
             f"table {changes.table} has no primary key, so its rows cannot be told apart",
             where=table.place,
         )
-    try:
-        task = Task(session.table(job.view), changes, job.until)
-        standing = lake.loads.take(table, task, mode)
+    task = Task(session.table(job.view), changes, job.until)
+    standing = lake.loads.take(table, task, mode)
+    if standing.applied >= job.until:
+        return
+    fitted, altered = lake.evolution.follow(table, changes, mode, standing.applied)
+    if altered:  # rows of an older version would lack the new columns
+        standing = table.standing()
         if standing.applied >= job.until:
             return
-        fitted, altered = lake.evolution.follow(table, changes, mode, standing.applied)
-        if altered:  # rows of an older version would lack the new columns
-            standing = table.standing()
-            if standing.applied >= job.until:
-                return
-        _write(table, replace(task, changes=fitted), job, standing, lake.typed)
-    except HeadwaterError:
-        raise
-    except Exception as exc:
-        raise classified(exc, changes.table) from exc
+    _write(table, replace(task, changes=fitted), job, standing, lake.typed)
 
 
 def _write(table: Target, task: Task, job: Job, standing: Standing, typed: TypedReads) -> None:

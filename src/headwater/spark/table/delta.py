@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
 from headwater.spark.change.kinds import stored_type
+from headwater.spark.gateway.thrown import is_thrown
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
 from headwater.spark.table.alteration import Alteration
@@ -29,6 +30,8 @@ from headwater.spark.table.layout import Layout
 from headwater.spark.table.path import table_of, table_path
 from headwater.spark.table.shape import COLUMNS, TableShape, memory_of
 from headwater.spark.table.target import Standing, Statement, Whole
+
+_CONFLICT = "org.apache.spark.sql.delta.DeltaConcurrentModificationException"
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +179,10 @@ class DeltaTarget:
                 self._session.sql(statement(self._name, view))
         finally:
             self._session.catalog.dropTempView(view)
+
+    def contended(self, error: Exception) -> bool:
+        """Whether Delta has found another commit between the beginning and the end of one."""
+        return is_thrown(self._session, error, _CONFLICT)
 
     def generation(self) -> DeltaGeneration:
         """What a new table is loaded into."""

@@ -104,6 +104,13 @@ class Target(Protocol):
         """Bring the table to `until` in one commit: by the statement, or as `whole` says it."""
         ...
 
+    def contended(self, error: Exception) -> bool:
+        """Whether an error says that somebody else has written to the table meanwhile.
+
+        Then nothing was written, and what was worked out from the table is to be worked out anew.
+        """
+        ...
+
 
 class Targets(Protocol):
     """The tables of one lake, in one format, as the stream of one log writes them."""

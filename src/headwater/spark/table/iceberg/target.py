@@ -182,6 +182,11 @@ class IcebergTarget:
         finally:
             self._session.catalog.dropTempView(view)
 
+    def contended(self, error: Exception) -> bool:
+        """Never: a commit is tried again here, on top of what came between."""
+        del error
+        return False
+
     def _commit(self, until: int, work: Callable[[str], None]) -> None:
         """Once more if others, who move no position, were quicker; not if a driver of ours was."""
         table = self._table()
