@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater import formats
@@ -89,6 +90,22 @@ def test_frame_of_events_becomes_records_and_events_again(
     assert envelope(_collected(back)) == envelope(stored)
 
 
+@pytest.mark.parametrize("name", ["debezium", "headwater-avro-typed"])
+def test_read_gives_records_when_it_names_a_format(
+    spark: SparkSession, log: SqliteLog, name: str
+) -> None:
+    """The second of them needs the log for the shapes of tables."""
+    events = spark.read.format("headwater").load(str(log.path))
+    wanted = encode(events, name, log=log.path)
+    read = spark.read.format("headwater").option("encodeAs", name).load(str(log.path))
+    assert read.schema == wanted.schema
+    assert sorted(map(str, read.collect())) == sorted(map(str, wanted.collect()))
+    stream = spark.readStream.format("headwater").option("encodeAs", name).load(str(log.path))
+    memory = stream.writeStream.format("memory").queryName("encoded")
+    memory.trigger(availableNow=True).start().awaitTermination()
+    assert sorted(map(str, spark.table("encoded").collect())) == sorted(map(str, wanted.collect()))
+
+
 def test_stream_of_values_is_decoded_when_they_name_a_registered_schema(
     spark: SparkSession,
     log: SqliteLog,
@@ -119,6 +136,8 @@ def test_wrong_name_or_setting_is_told_before_anything_runs(
     events = spark.read.format("headwater").load(str(log.path))
     with pytest.raises(ConfigError, match="no format 'opencd'"):
         encode(events, "opencd")
+    with pytest.raises(PySparkException, match=r"format-unknown.*no format 'opencd'"):
+        spark.read.format("headwater").option("encodeAs", "opencd").load(str(log.path))
     with pytest.raises(ConfigError, match="secret is not written"):
         encode(
             events, "headwater-avro", registry={"url": "http://x", "user": "a", "password": "open"}

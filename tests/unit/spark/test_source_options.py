@@ -69,5 +69,7 @@ def test_option_that_a_kind_of_read_would_pass_over_is_refused() -> None:
         _read(consumer="x").for_batch()
     with pytest.raises(ConfigError, match="maxBytesPerTrigger is for streams"):
         _read(maxBytesPerTrigger="1").for_batch()
+    with pytest.raises(ConfigError, match="encodeAs gives records"):
+        _read(encodeAs="debezium", pushFilters="true").for_batch()
     with pytest.raises(ConfigError, match="latest reads nothing"):
         _read(startingSequence="latest").for_batch()

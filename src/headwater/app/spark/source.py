@@ -9,6 +9,7 @@ from headwater.log import SqliteLog
 from headwater.spark.source.datasource import LogDataSource
 from headwater.spark.source.options import Options
 from headwater.spark.source.ranges import Feed
+from headwater.spark.source.records import FormatOpener
 
 
 class SqliteLogOpener:
@@ -21,6 +22,17 @@ class SqliteLogOpener:
     def topic(self, options: Options) -> KafkaTopic | None:
         """The topic of a broker, if the path is the URL of one."""
         return topic_of(options)
+
+    def form(self, options: Options) -> FormatOpener | None:
+        """The format of the option, with the log that knows its tables, if one is read."""
+        name = options.encode_as
+        if not name:
+            return None
+        from headwater.app.format_recipe import FormatRecipe
+        from headwater.app.registry import default_registry
+
+        default_registry().format(name)  # a wrong name is told here, and not by a task that failed
+        return FormatRecipe(name, None if self.topic(options) else self.path(options))
 
     def feed(self, options: Options) -> Feed | None:
         """Capture, if a URL is named: a log that is named is filled by somebody else."""

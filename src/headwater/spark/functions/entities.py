@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame
 
 from headwater.contract import Message
 from headwater.event import EventBatch
-from headwater.spark.functions.formats import RECORD_DDL, records
 from headwater.spark.functions.transactions import per_transaction
+from headwater.spark.source.records import RECORD_DDL, records
 
 Writer = Callable[[EventBatch], Sequence[bytes]]
 

@@ -7,10 +7,8 @@ they are there, and gives events. Rows go through Arrow in whole batches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
 from functools import partial
-from typing import Protocol
 
 import pyarrow as pa
 from pyspark.sql import DataFrame
@@ -19,19 +17,7 @@ from headwater.contract import Format, Message, MessageFormat
 from headwater.event import EventBatch
 from headwater.spark.functions.arrow import EVENT_COLUMNS, events_of, in_first, through
 from headwater.spark.source.frame import SPARK_DDL, to_spark
-
-RECORD_DDL = "key binary, value binary, headers array<struct<key: string, value: binary>>"
-
-_HEADERS = pa.list_(pa.struct([("key", pa.string()), ("value", pa.binary())]))
-_PLACES = ("key", "value", "headers")
-
-
-class FormatOpener(Protocol):
-    """How a worker comes by the format; picklable, so that executors can open it for themselves."""
-
-    def open(self) -> AbstractContextManager[Format]:
-        """The format, for as long as the block lasts."""
-        ...
+from headwater.spark.source.records import PLACES, RECORD_DDL, FormatOpener, messages, records
 
 
 def encode(frame: DataFrame, opener: FormatOpener) -> DataFrame:
@@ -41,7 +27,7 @@ def encode(frame: DataFrame, opener: FormatOpener) -> DataFrame:
 
 def decode(frame: DataFrame, opener: FormatOpener) -> DataFrame:
     """The events of the frame's records."""
-    given = [name for name in _PLACES if name in frame.columns]
+    given = [name for name in PLACES if name in frame.columns]
     return through(frame, given, partial(decode_batches, opener), SPARK_DDL)
 
 
@@ -58,29 +44,6 @@ def decode_batches(opener: FormatOpener, batches: Iterator[pa.Array]) -> Iterato
         for rows in batches:
             events = _events(form, pa.RecordBatch.from_struct_array(rows))
             yield in_first(to_spark(events), len(rows))
-
-
-def messages(form: Format, batch: EventBatch) -> Sequence[Message]:
-    """What a format makes of events, with keys and headers where it has them."""
-    if isinstance(form, MessageFormat):
-        return form.messages(batch)
-    return [Message(None, record) for record in form.encode(batch)]
-
-
-def records(messages: Sequence[Message]) -> pa.RecordBatch:
-    """Messages in the columns of RECORD_DDL."""
-    headers = [
-        [{"key": name, "value": value} for name, value in message.headers] or None
-        for message in messages
-    ]
-    return pa.RecordBatch.from_arrays(
-        [
-            pa.array([message.key for message in messages], pa.binary()),
-            pa.array([message.value for message in messages], pa.binary()),
-            pa.array(headers, _HEADERS),
-        ],
-        names=list(_PLACES),
-    )
 
 
 def _events(form: Format, rows: pa.RecordBatch) -> EventBatch:

@@ -2,7 +2,8 @@
 
 options.py has the options, place.py where a read begins and ends, admission.py how much a
 micro-batch takes, filters.py what a batch read is spared. typed_read.py is what tables ask for
-instead of events. topic.py reads events that a broker carries.
+instead of events. topic.py reads events that a broker carries. records.py gives records of a format
+instead of events.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from headwater.spark.source.batch import FilteringReader, LogBatchReader
 from headwater.spark.source.frame import SPARK_DDL
 from headwater.spark.source.options import Options
 from headwater.spark.source.ranges import LogOpener
+from headwater.spark.source.records import RECORD_DDL
 from headwater.spark.source.stream import LogStreamReader
 from headwater.spark.source.topic import Topic, TopicBatchReader, TopicStreamReader
 from headwater.spark.source.typed_reader import TypedReader
@@ -42,11 +44,11 @@ class LogDataSource(DataSource):
         return NAME
 
     def schema(self) -> str:
-        """The canonical event; see frame.py. Asked for by `load`: options are checked there."""
+        """The canonical event, or a record. Asked for by `load`: options are checked there."""
         options = Options.parse(dict(self.options))
         if self.opener.topic(options) is None:
             self.opener.path(options)
-        return SPARK_DDL
+        return SPARK_DDL if self.opener.form(options) is None else RECORD_DDL
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """A batch read of a range."""
@@ -54,7 +56,7 @@ class LogDataSource(DataSource):
         options = Options.parse(dict(self.options))
         topic = self.opener.topic(options)
         if topic is not None:
-            return TopicBatchReader(topic, options)
+            return TopicBatchReader(topic, options, self.opener.form(options))
         if options.typed_read:
             return TypedReader(self.opener, options)
         kind = FilteringReader if options.push_filters else LogBatchReader
@@ -66,5 +68,5 @@ class LogDataSource(DataSource):
         options = Options.parse(dict(self.options))
         topic = self.opener.topic(options)
         if topic is not None:
-            return TopicStreamReader(topic, options)
+            return TopicStreamReader(topic, options, self.opener.form(options))
         return LogStreamReader(self.opener, options)

@@ -27,6 +27,7 @@ KNOWN = (
     "pushFilters",
     "typedRead",
     "recordFormat",
+    "encodeAs",
     *_START,
     *_END,
     *_STREAM,
@@ -42,6 +43,7 @@ class Options:
     """The options of one read, checked. `given` has those that say where the events come from.
 
     Of a topic, `broker` has the settings of the client and `record_format` the records' format.
+    `encode_as` names the format that rows are to have; empty, they are events.
     """
 
     path: str
@@ -56,6 +58,7 @@ class Options:
     typed_read: str
     given: Mapping[str, str]
     record_format: str = ""
+    encode_as: str = ""
     broker: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -84,6 +87,7 @@ class Options:
             typed_read=by_name.get("typedRead", ""),
             given={name: by_name[name] for name in _SOURCE if name in by_name},
             record_format=by_name.get("recordFormat", ""),
+            encode_as=by_name.get("encodeAs", ""),
             broker={name[len(_BROKER) :]: given[name] for name in sorted(of_client)},
         )
 
@@ -103,6 +107,8 @@ class Options:
         for name, value in zip(_STREAM, passed, strict=True):
             if value is not None:
                 raise ConfigError("spark-option", f"{name} is for streams")
+        if self.encode_as and self.push_filters:
+            raise ConfigError("spark-option", "pushFilters is for events, encodeAs gives records")
         if self.start == LATEST:
             raise ConfigError("spark-option", "a batch read that starts at latest reads nothing")
         return self

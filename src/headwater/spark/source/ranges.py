@@ -14,8 +14,8 @@ from pyspark.sql.datasource import InputPartition
 from headwater.contract import Cursor, LogReader, SegmentInfo
 from headwater.event import EventBatch, TableId
 from headwater.spark.source.filters import Pushed
-from headwater.spark.source.frame import to_spark
 from headwater.spark.source.options import Options
+from headwater.spark.source.records import FormatOpener, rows_of
 
 
 class LogOpener(Protocol):
@@ -27,6 +27,10 @@ class LogOpener(Protocol):
 
     def feed(self, options: Options) -> Feed | None:
         """What fills the log of a read, if the read itself has to see to that."""
+        ...
+
+    def form(self, options: Options) -> FormatOpener | None:
+        """The format that rows of a read are to have; None if they are to be events."""
         ...
 
     def reader(self, path: str) -> LogReader:
@@ -76,6 +80,7 @@ class RangeReader:
         self._opener = opener
         self._options = options
         self._path = opener.path(options)
+        self._form = opener.form(options)
         self._pushed = Pushed()
 
     def _plan(self, after: int, until: int) -> list[Range]:
@@ -88,7 +93,7 @@ class RangeReader:
         return _share(spans, self._options.partitions)
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return map(to_spark, self._batches(partition))
+        return rows_of(self._batches(partition), self._form)
 
     def _batches(self, partition: InputPartition) -> Iterator[EventBatch]:
         """What a task reads, as it is stored."""

@@ -17,7 +17,6 @@ from pyspark.sql.datasource import DataSourceReader, DataSourceStreamReader, Inp
 
 from headwater.errors import ConfigError, GapError
 from headwater.event import EventBatch
-from headwater.spark.source.frame import to_spark
 from headwater.spark.source.limits import (
     ReadAllAvailable,
     ReadLimit,
@@ -27,6 +26,7 @@ from headwater.spark.source.limits import (
 from headwater.spark.source.options import Options
 from headwater.spark.source.place import Place, PlaceKind
 from headwater.spark.source.ranges import chosen
+from headwater.spark.source.records import FormatOpener, rows_of
 
 
 class Topic(Protocol):
@@ -61,10 +61,11 @@ class Offsets(InputPartition):
 class TopicReading:
     """What both readers share."""
 
-    def __init__(self, topic: Topic, options: Options) -> None:
+    def __init__(self, topic: Topic, options: Options, form: FormatOpener | None) -> None:
         _require_fitting(options)
         self._topic = topic
         self._options = options
+        self._form = form
 
     def _place(self, place: Place | None, default: int) -> int:
         """The offset of a place. A sequence number is nowhere in a topic: all is read for it."""
@@ -88,10 +89,13 @@ class TopicReading:
         return [Offsets(each, min(each + step, end)) for each in range(first, end, step)]
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        return rows_of(self._batches(partition), self._form)
+
+    def _batches(self, partition: InputPartition) -> Iterator[EventBatch]:
         if not isinstance(partition, Offsets):  # Spark's stand-in for "nothing to read"
             return
         for batch in self._topic.read(partition.first, partition.end):
-            yield to_spark(self._within(chosen(batch, self._options.tables)))
+            yield self._within(chosen(batch, self._options.tables))
 
     def _within(self, batch: EventBatch) -> EventBatch:
         """What lies between the sequence numbers that are asked for."""
@@ -108,8 +112,8 @@ class TopicReading:
 class TopicBatchReader(TopicReading, DataSourceReader):
     """Reads once what is there."""
 
-    def __init__(self, topic: Topic, options: Options) -> None:
-        super().__init__(topic, options.for_batch())
+    def __init__(self, topic: Topic, options: Options, form: FormatOpener | None = None) -> None:
+        super().__init__(topic, options.for_batch(), form)
 
     def partitions(self) -> list[InputPartition]:
         """The shares of the tasks."""
@@ -125,8 +129,8 @@ class TopicBatchReader(TopicReading, DataSourceReader):
 class TopicStreamReader(TopicReading, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Follows the topic. Lives on the driver's side; only `read` runs in the workers."""
 
-    def __init__(self, topic: Topic, options: Options) -> None:
-        super().__init__(topic, options.for_stream())
+    def __init__(self, topic: Topic, options: Options, form: FormatOpener | None = None) -> None:
+        super().__init__(topic, options.for_stream(), form)
         self._stop_at: int | None = None
         self._origin: int | None = None
 
