@@ -14,9 +14,14 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.spark import KafkaJob, Topic, kafka_records, read_kafka, write_kafka
+from headwater.app.spark.meter import SparkMeter
 from headwater.errors import ConfigError
 from headwater.event import EventBatch
+from headwater.spark.apply.report import Reports
+from headwater.spark.keep.keeper import KeepPolicy
+from headwater.spark.policy import SchemaPolicy, TablePolicy
 from headwater.spark.source.frame import to_spark
+from headwater.testing.scripted import MemoryMetrics
 from tests.shop import Shop, open_shop
 
 pytestmark = pytest.mark.spark
@@ -67,6 +72,32 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
     history = spark.sql(f"DESCRIBE HISTORY delta.`{lake}/customers`").collect()
     noted = [json.loads(row["userMetadata"] or "{}") for row in history]
     assert max(note["headwater"]["sequence"] for note in noted if "headwater" in note) > head
+
+
+def test_job_of_a_topic_heeds_policies_and_keeps_files_few(
+    spark: SparkSession, kafka: str, topic: str, tmp_path: Path
+) -> None:
+    shop, lake = open_shop(tmp_path), tmp_path / "lake"
+    shop.run("CREATE TABLE notes (text TEXT)", "INSERT INTO notes VALUES ('no key')")
+    place, metrics = Topic(kafka, topic), MemoryMetrics()
+    job = KafkaJob(
+        place,
+        str(lake),
+        table_policy=TablePolicy(on_no_key="append_log"),
+        maintenance=KeepPolicy(surplus=-1),
+        reports=Reports(SparkMeter(metrics)),
+    )
+    for number in range(3):
+        shop.run(f"INSERT INTO customers (id, name) VALUES (1{number}, 'n')")
+        shop.drain()
+        events, folder = _events(spark, shop), str(tmp_path / "out")
+        write_kafka(events, place, log=shop.log.path, checkpoint=folder).awaitTermination()
+        job.run_once(spark)
+    assert _held(spark, lake) == _expected(shop)
+    assert spark.read.format("delta").load(f"{lake}/notes@append_log").count() == 1
+    assert metrics.counters["headwater_spark_compactions_total"] > 0
+    with pytest.raises(ConfigError, match="a topic does not lead there"):
+        KafkaJob(place, str(lake), schema_policy=SchemaPolicy(on_add="backfill"))
 
 
 def _assert_read_by_url(

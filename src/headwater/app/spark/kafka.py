@@ -26,13 +26,18 @@ from headwater.app.registry import open_log
 from headwater.app.spark.native import native_schema
 from headwater.app.spark.targets import location_of
 from headwater.contract import Format
+from headwater.errors import ConfigError
 from headwater.format.carried import COLUMNS, CarriedFormat
+from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.records import Records, Shapes
+from headwater.spark.apply.report import Reports
 from headwater.spark.apply.tables import Tables
 from headwater.spark.classic import require_classic
 from headwater.spark.functions import formats
 from headwater.spark.functions.native import decode_avro
+from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
+from headwater.spark.policy import SchemaPolicy, TablePolicy
 from headwater.spark.query import keeping_errors
 from headwater.spark.table.delta import DeltaTargets
 
@@ -148,7 +153,8 @@ class KafkaJob:
 
     The session needs nothing but the topic: shapes of tables come with the records, and are kept
     beside the tables. `interval_s` None catches up once and ends. `native` reads records of
-    `headwater-avro` by Spark's own `from_avro`; the session needs its jar.
+    `headwater-avro` by Spark's own `from_avro`; the session needs its jar. The rest is as for
+    `TableJob`; a table that fails ends the stream, which has no log to find its place in again.
     """
 
     topic: Topic
@@ -158,6 +164,20 @@ class KafkaJob:
     mode: Mode = "mirror"
     modes: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
     native: bool = False
+    schema_policy: SchemaPolicy = field(default_factory=SchemaPolicy)
+    table_policy: TablePolicy = field(default_factory=TablePolicy)
+    tables_at_once: int = 4
+    maintenance: KeepPolicy | None = field(default_factory=KeepPolicy)
+    reports: Reports = field(default_factory=Reports, compare=False)
+
+    def __post_init__(self) -> None:
+        """What nobody would do is told here, before a session is started."""
+        if self.schema_policy.on_add == "backfill":
+            raise ConfigError(
+                "backfill-unsupported",
+                "rows are read again by whoever captures, and a topic does not lead there",
+                where="schema_policy",
+            )
 
     @property
     def location(self) -> str:
@@ -197,6 +217,17 @@ class KafkaJob:
         _ = native_schema(name) if self.native else _told_early(FormatRecipe(name))
 
         def tables(log_id: str) -> Tables:
-            return Tables(DeltaTargets(self.location, log_id), shapes, Modes(self.mode, self.modes))
+            targets, policy = DeltaTargets(self.location, log_id), self.table_policy
+            keep = self.maintenance
+            return Tables(
+                targets,
+                shapes,
+                Modes(self.mode, self.modes, policy.on_no_key),
+                Evolution(self.schema_policy),
+                policy,
+                at_once=self.tables_at_once,
+                reports=self.reports,
+                keeper=None if keep is None else Keeper(targets, keep, self.reports.watch),
+            )
 
         return Records(read, shapes, tables)
