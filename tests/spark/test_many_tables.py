@@ -139,7 +139,7 @@ def test_tables_of_one_stream_go_on_when_one_of_them_fails(
     assert writers.most == AT_ONCE
     assert writers.written == COUNT + len(WELL) + 1
     assert _differing(spark, shop, target, WELL) == []
-    told = reports.as_dict(head)
+    told = job.status()
     assert {name for name, each in told.items() if each["parked"]} == {f"{BAD}@mirror"}
     lags = {name: each["lag_events"] for name, each in told.items() if each["lag_events"]}
     assert lags == {f"{BAD}@mirror": head - first}

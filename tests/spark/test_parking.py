@@ -35,8 +35,9 @@ def test_failing_table_is_parked_and_catches_up_while_the_others_go_on(
     assert caught.value.code == "spark-type-changed"
     head = shop.log.info().bounds.head
     assert _rows(spark, target, "orders") == 3
-    assert job.reports.as_dict()["orders@mirror"]["parked"] is None
-    assert job.reports.as_dict()["customers@mirror"]["parked"] == "spark-type-changed"
+    status = job.status()
+    assert status["orders@mirror"]["parked"] is None
+    assert status["customers@mirror"]["parked"] == "spark-type-changed"
     assert metrics.gauges["headwater_spark_table_parked"] == 1
     assert metrics.gauges["headwater_spark_sequence"] == head
     assert metrics.counters["headwater_spark_table_events_total"] == 3

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from typing import TYPE_CHECKING, Any
 
 from headwater.app.cdc import CdcPlan
@@ -196,8 +196,7 @@ class Pipeline:
     def status(self) -> dict[str, Any]:
         """The admin snapshot of this process."""
         info = self.log.info()
-        reader = self.log.reader()
-        try:
+        with closing(self.log.reader()) as reader:
             facts = snapshot(
                 reader,
                 [CursorFacts(each.name, each.acked, each.updated_at_ms) for each in info.cursors],
@@ -205,12 +204,10 @@ class Pipeline:
                 capture=self._capture,
                 metrics=self.metrics,
             )
-        finally:
-            reader.close()
+        facts["tables"] = {} if self._spark is None else self._spark.tables()
         facts["name"] = self.config.name
         facts["source"] = str(self.config.source.url)
         facts["consumers"] = {each.name: each.state.value for each in self._consumers}
-        facts["tables"] = {} if self._spark is None else self._spark.tables(info.bounds.head)
         return facts
 
     def readiness(self) -> Readiness:
@@ -223,7 +220,10 @@ class Pipeline:
         return Readiness(ready=True)
 
     def metrics_text(self) -> str:
-        """Prometheus text."""
+        """Prometheus text; a lag grows while nothing happens, so it is measured for each."""
+        self.status()
+        if self._spark is not None:
+            self._spark.measure()
         return self.metrics.render()
 
 

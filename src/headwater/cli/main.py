@@ -18,7 +18,7 @@ from headwater.cli import (
     checkpoint,
     convert,
     demo,
-    health,
+    doctor,
     log,
     run,
     schema,
@@ -26,6 +26,7 @@ from headwater.cli import (
     setup,
     slots,
     spark,
+    status,
     tail,
     testkit,
     verify,
@@ -43,7 +44,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 for room in (
-    *(demo, settings, setup, run, tail, health, verify, log, backfill, slots, spark),
+    *(demo, settings, setup, run, tail, status, doctor, verify, log, backfill, slots, spark),
     *(convert, schema, checkpoint, testkit, about),
 ):
     room.register(app)

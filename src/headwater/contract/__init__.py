@@ -24,6 +24,7 @@ from headwater.contract.command import (
 from headwater.contract.format import Format, Message, MessageFormat, TypedFormat
 from headwater.contract.log import (
     Cursor,
+    Lag,
     LoadHistory,
     Log,
     LogBounds,
@@ -57,6 +58,7 @@ __all__ = [
     "Commands",
     "Cursor",
     "Format",
+    "Lag",
     "LoadHistory",
     "Log",
     "LogBounds",

@@ -32,6 +32,18 @@ class SegmentInfo:
     max_ts_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class Lag:
+    """How far a consumer is behind: events, their stored bytes, and how long the oldest waits.
+
+    It is zero when nothing waits, however long ago the last event was.
+    """
+
+    events: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+
+
 class SchemaHistory(Protocol):
     """Every version of every table's shape, by content id."""
 
@@ -82,6 +94,10 @@ class LogReader(TableHistory, Protocol):
 
     def segments(self, after: int, until: int) -> tuple[SegmentInfo, ...]:
         """The stored runs that hold the range (after, until]."""
+        ...
+
+    def lag(self, after: int, now_ms: int) -> Lag:
+        """What waits for a consumer whose last event is `after`."""
         ...
 
     def close(self) -> None:

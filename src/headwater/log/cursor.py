@@ -18,6 +18,8 @@ class CursorInfo:
     name: str
     acked: int
     lag_events: int
+    lag_bytes: int
+    lag_s: float
     required: bool
     updated_at_ms: int
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from headwater.log.check import Damage, damages
 from headwater.log.commands import SqliteCommands
 from headwater.log.connection import connect, create, transaction, translated
 from headwater.log.cursor import CursorInfo, SqliteCursor
+from headwater.log.lag import lag_after
 from headwater.log.proofs import Compared, ProofInfo, note, noted
 from headwater.log.reader import SqliteLogReader
 from headwater.log.retention import RetentionPolicy, RetentionReport, retain
@@ -95,12 +97,7 @@ class SqliteLog:
                     "SELECT count(*), coalesce(sum(length(payload)), 0) FROM segment"
                 ).fetchone()
                 (schemas,) = db.execute("SELECT count(*) FROM schema_version").fetchone()
-                cursors = tuple(
-                    CursorInfo(name, acked, head - acked, bool(required), updated)
-                    for name, acked, required, updated in db.execute(
-                        "SELECT name, acked, required, updated_at_ms FROM cursor ORDER BY name"
-                    )
-                )
+                cursors = tuple(_cursors(db, head))
                 holes = tuple(
                     Hole(*row)
                     for row in db.execute(
@@ -183,3 +180,12 @@ class SqliteLog:
                     raise StateError("cursor-unknown", f"no cursor {name!r}", where=str(self.path))
         finally:
             db.close()
+
+
+def _cursors(db: sqlite3.Connection, head: int) -> Iterator[CursorInfo]:
+    now_ms = time.time_ns() // 1_000_000
+    for name, acked, required, updated in db.execute(
+        "SELECT name, acked, required, updated_at_ms FROM cursor ORDER BY name"
+    ).fetchall():
+        lag = lag_after(db, acked, head, now_ms)
+        yield CursorInfo(name, acked, lag.events, lag.bytes, lag.seconds, bool(required), updated)

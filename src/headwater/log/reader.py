@@ -8,11 +8,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from headwater.contract import LogBounds, SegmentInfo
+from headwater.contract import Lag, LogBounds, SegmentInfo
 from headwater.errors import CorruptionError, GapError
 from headwater.event import EventBatch, TableId, TableSchema
 from headwater.log import loads, payload
 from headwater.log.connection import connect, translated
+from headwater.log.lag import lag_after
 
 # Enough to make small commits cheap to read; few enough to bound what one fetch holds.
 _SEGMENTS_PER_FETCH = 16
@@ -153,6 +154,12 @@ class SqliteLogReader:
             SegmentInfo(first, last, size, bool(closes), newest)
             for first, last, size, closes, newest in rows
         )
+
+    def lag(self, after: int, now_ms: int) -> Lag:
+        """What waits for a consumer whose last event is `after`."""
+        head = self.bounds().head
+        with translated(self._path):
+            return lag_after(self._db, after, head, now_ms)
 
     def schema(self, schema_id: int) -> TableSchema:
         """The version with this id."""

@@ -99,6 +99,18 @@ _ALL = (
         ("consumer",),
     ),
     Metric(
+        "headwater_cursor_lag_bytes",
+        "gauge",
+        "Bytes of the log that hold events which the consumer has not acknowledged.",
+        ("consumer",),
+    ),
+    Metric(
+        "headwater_cursor_lag_seconds",
+        "gauge",
+        "How long the oldest event that the consumer has not acknowledged has waited.",
+        ("consumer",),
+    ),
+    Metric(
         "headwater_spark_batch_seconds",
         "histogram",
         "Time of one micro-batch.",
@@ -127,6 +139,18 @@ _ALL = (
         "headwater_spark_table_lag_events",
         "gauge",
         "Events of the log after what a table has taken.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_lag_bytes",
+        "gauge",
+        "Bytes of the log that hold events after what a table has taken.",
+        ("table",),
+    ),
+    Metric(
+        "headwater_spark_table_lag_seconds",
+        "gauge",
+        "How long the oldest event after what a table has taken has waited.",
         ("table",),
     ),
     Metric(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from headwater.contract import Clock, LogBounds, LogReader, Metrics
+from headwater.contract import Clock, LogReader, Metrics
 from headwater.errors import HeadwaterError
 from headwater.runtime.capture import CaptureLoop
 from headwater.runtime.health import Facts, verdict
@@ -36,10 +36,12 @@ def snapshot(
     """
     bounds = reader.bounds()
     now_ms = clock.now_ms()
-    lags = {each.name: _lag(reader, bounds, each, now_ms) for each in cursors}
+    lags = {each.name: _lag(reader, each, now_ms) for each in cursors}
     if metrics is not None:
         for name, lag in lags.items():
             metrics.gauge("headwater_cursor_lag_events", lag["lag_events"], consumer=name)
+            metrics.gauge("headwater_cursor_lag_bytes", lag["lag_bytes"], consumer=name)
+            metrics.gauge("headwater_cursor_lag_seconds", lag["lag_s"], consumer=name)
     return {
         "log": {"tail": bounds.tail, "head": bounds.head},
         "cursors": lags,
@@ -48,21 +50,19 @@ def snapshot(
     }
 
 
-def _lag(reader: LogReader, bounds: LogBounds, cursor: CursorFacts, now_ms: int) -> dict[str, Any]:
-    """Lag is zero when nothing waits, however long ago the last event was.
+def _lag(reader: LogReader, cursor: CursorFacts, now_ms: int) -> dict[str, Any]:
+    """A consumer is as late as its oldest waiting event, but one that works on is not stuck.
 
-    A consumer is as late as its oldest waiting event, but one that works through a backlog is not
-    stuck: `ack_age_s` is the shorter of that age and the time since its place last moved.
+    `ack_age_s` is the shorter of that age and the time since its place last moved.
     """
-    waiting = max(bounds.head - cursor.acked, 0)
-    oldest = reader.segments(cursor.acked, cursor.acked + 1) if waiting else ()
-    age_ms = max(now_ms - oldest[0].max_ts_ms, 0) if oldest else 0
-    ack_age_ms = min(age_ms, max(now_ms - cursor.updated_at_ms, 0))
+    lag = reader.lag(cursor.acked, now_ms)
+    moved_s = round(max(now_ms - cursor.updated_at_ms, 0) / 1000, 3)
     return {
         "acked": cursor.acked,
-        "lag_events": waiting,
-        "lag_s": round(age_ms / 1000, 3),
-        "ack_age_s": round(ack_age_ms / 1000, 3),
+        "lag_events": lag.events,
+        "lag_bytes": lag.bytes,
+        "lag_s": lag.seconds,
+        "ack_age_s": min(lag.seconds, moved_s),
     }
 
 

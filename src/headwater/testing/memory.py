@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import pyarrow.compute as pc
 
-from headwater.contract import LogBounds, SegmentInfo, SourceBatch, SourceIdentity
+from headwater.contract import Lag, LogBounds, SegmentInfo, SourceBatch, SourceIdentity
 from headwater.errors import ConfigError, FencedError, GapError, StateError
 from headwater.event import EventBatch, Position, TableId, TableSchema
 
@@ -172,6 +172,15 @@ class MemoryLogReader:
             last = min(batch.last_sequence, end)
             if first <= last:
                 yield batch.slice(first - batch.first_sequence, last - first + 1)
+
+    def lag(self, after: int, now_ms: int) -> Lag:
+        """What waits for a consumer whose last event is `after`."""
+        head = self.bounds().head
+        waiting = self.segments(after, head) if after < head else ()
+        if not waiting:
+            return Lag()
+        waits_ms = max(now_ms - waiting[0].max_ts_ms, 0)
+        return Lag(head - after, sum(each.bytes for each in waiting), round(waits_ms / 1000, 3))
 
     def segments(self, after: int, until: int) -> tuple[SegmentInfo, ...]:
         """The stored runs that hold the range."""

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from headwater.app.inspect import _parked
-from headwater.cli.health import _show_tables
 from headwater.cli.output import Report
+from headwater.cli.status import _show_tables
 
 
 def _tables(count: int, **parked: str) -> dict[str, Any]:
@@ -14,6 +14,8 @@ def _tables(count: int, **parked: str) -> dict[str, Any]:
         f"t{number:03}@mirror": {
             "sequence": 1000,
             "lag_events": 990 if f"t{number:03}" in parked else 0,
+            "lag_bytes": 2048 if f"t{number:03}" in parked else 0,
+            "lag_s": 61.4 if f"t{number:03}" in parked else 0.0,
             "events": 3,
             "seconds": number / 100,
             "events_per_s": 3.0,
@@ -33,9 +35,10 @@ def test_parked_and_slow_tables_come_first_when_there_are_many(
 ) -> None:
     tables = _tables(200, t150="value-mistyped", t003="spark-no-key")
     lines = _shown(capsys, tables, every=False)
-    assert lines[0].split() == ["TABLE", "APPLIED", "LAG", "EVENTS/S", "SECONDS"]
+    assert lines[0].split() == ["TABLE", "APPLIED", "LAG", "BYTES", "AGE", "EVENTS/S", "SECONDS"]
     words = [line.split() for line in lines[1:]]
-    assert words[0] == ["t003@mirror", "1,000", "990", "3", "0.0", "parked", "[spark-no-key]"]
+    lag = ["990", "2.0", "KiB", "0:01:01"]
+    assert words[0] == ["t003@mirror", "1,000", *lag, "3", "0.0", "parked", "[spark-no-key]"]
     assert words[1][0] == "t150@mirror"
     assert words[2][0] == "t199@mirror"
     assert len(words) == 21

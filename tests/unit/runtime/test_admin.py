@@ -19,7 +19,13 @@ def _log() -> MemoryLog:
 def test_snapshot_shows_no_lag_when_an_idle_consumer_has_everything() -> None:
     clock = FakeClock(TS_MS + 10_000_000)
     shown = snapshot(_log().reader(), [CursorFacts("c", 4, TS_MS)], clock=clock)
-    assert shown["cursors"]["c"] == {"acked": 4, "lag_events": 0, "lag_s": 0.0, "ack_age_s": 0.0}
+    assert shown["cursors"]["c"] == {
+        "acked": 4,
+        "lag_events": 0,
+        "lag_bytes": 0,
+        "lag_s": 0.0,
+        "ack_age_s": 0.0,
+    }
 
 
 def test_snapshot_shows_the_age_of_the_oldest_waiting_event_when_a_consumer_lags() -> None:
@@ -27,6 +33,7 @@ def test_snapshot_shows_the_age_of_the_oldest_waiting_event_when_a_consumer_lags
     shown = snapshot(_log().reader(), [CursorFacts("c", 2, TS_MS + 55_004)], clock=clock)
     lag = shown["cursors"]["c"]
     assert (lag["lag_events"], lag["lag_s"], lag["ack_age_s"]) == (2, 60.0, 5.0)
+    assert lag["lag_bytes"] > 0
 
 
 def test_snapshot_is_plain_json_when_capture_ran() -> None:
@@ -42,6 +49,8 @@ def test_snapshot_is_plain_json_when_capture_ran() -> None:
     assert shown["capture"]["events_total"] == 2
     assert shown["health"]["status"] == "stopped"
     assert metrics.gauges["headwater_cursor_lag_events"] == 2
+    assert metrics.gauges["headwater_cursor_lag_bytes"] == shown["cursors"]["c"]["lag_bytes"] > 0
+    assert metrics.gauges["headwater_cursor_lag_seconds"] == shown["cursors"]["c"]["lag_s"]
 
 
 def test_snapshot_shows_the_code_only_when_capture_failed() -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
@@ -15,17 +18,19 @@ from headwater.app.spark.targets import TableFormat, location_of, targets_of
 from headwater.contract import LogReader
 from headwater.errors import ConfigError
 from headwater.log import SqliteLog
+from headwater.observe import SystemClock
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.look import LogLook
 from headwater.spark.apply.memory import Memory
 from headwater.spark.apply.parking import OnTableError, Parking
 from headwater.spark.apply.parquet import AppendLog
-from headwater.spark.apply.report import Reports
+from headwater.spark.apply.report import Behind, Reports
 from headwater.spark.apply.tables import Apply, Tables
 from headwater.spark.classic import require_classic
 from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.policy import SchemaPolicy, TablePolicy
+from headwater.spark.progress import BatchReport
 from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.source.datasource import NAME
 from headwater.spark.source.typed_read import TypedRead
@@ -128,12 +133,32 @@ class TableJob:
         presence = Presence(Path(self.log_path).resolve(), self.consumer)
         presence.hold()
         try:
-            stream = start(session, plan, self._apply(), self.reports.batch)
+            stream = start(session, plan, self._apply(), self._hear)
         except BaseException:
             presence.release()
             raise
         stream.at_end(presence.release)
         return stream
+
+    def status(self) -> dict[str, dict[str, Any]]:
+        """How each table that it has written fares, by name and mode: place, lag, rate, parked."""
+        with self._behind() as behind:
+            return self.reports.as_dict(behind)
+
+    def measure(self) -> None:
+        """Tell the watch of `reports` how far every table is behind by now."""
+        with self._behind() as behind:
+            self.reports.measure(behind)
+
+    def _hear(self, report: BatchReport) -> None:
+        with self._behind() as behind:
+            self.reports.batch(report, behind)
+
+    @contextmanager
+    def _behind(self) -> Iterator[Behind]:
+        """By a reader of its own: one reader is of one thread, and Spark has several."""
+        with closing(SqliteLog(self.log_path).reader()) as reader:
+            yield partial(reader.lag, now_ms=SystemClock().now_ms())
 
     def kept(self) -> Modes:
         """Which tables are kept in which modes."""

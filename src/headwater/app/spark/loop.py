@@ -66,9 +66,13 @@ class SparkLoop(Loop):
             else:
                 self._follow(session)
 
-    def tables(self, head: int) -> dict[str, dict[str, Any]]:
-        """How each table fares, by its name and mode, with the log at `head`."""
-        return self._job.reports.as_dict(head)
+    def tables(self) -> dict[str, dict[str, Any]]:
+        """How each table fares, by its name and mode."""
+        return self._job.status()
+
+    def measure(self) -> None:
+        """Tell the metrics how far every table is behind by now."""
+        self._job.measure()
 
     def _wait_for_the_end(self) -> None:
         while not self._ending:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass
 
-from headwater.contract import Metrics
+from headwater.contract import Lag, Metrics
 from headwater.spark.apply.report import TableReport, error_code
 from headwater.spark.progress import BatchReport
 from headwater.spark.table.upkeep import Files, WriteCost
@@ -57,6 +57,8 @@ class SparkMeter:
         self.metrics.gauge("headwater_spark_sequence", report.sequence)
         self.metrics.gauge("headwater_spark_lag_events", report.waiting)
 
-    def lag(self, name: str, events: int) -> None:
+    def lag(self, name: str, lag: Lag) -> None:
         """How far a table is behind the log."""
-        self.metrics.gauge("headwater_spark_table_lag_events", events, table=name)
+        self.metrics.gauge("headwater_spark_table_lag_events", lag.events, table=name)
+        self.metrics.gauge("headwater_spark_table_lag_bytes", lag.bytes, table=name)
+        self.metrics.gauge("headwater_spark_table_lag_seconds", lag.seconds, table=name)

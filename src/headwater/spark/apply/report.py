@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
 from typing import Any, Protocol
 
+from headwater.contract import Lag
 from headwater.errors import HeadwaterError
 from headwater.spark.keep.keeper import KeepWatch, NoKeepWatch
 from headwater.spark.progress import BatchReport
+
+# What the log holds after one of its events.
+Behind = Callable[[int], Lag]
 
 
 class Watch(KeepWatch, Protocol):
@@ -26,8 +31,8 @@ class Watch(KeepWatch, Protocol):
         """A micro-batch has ended."""
         ...
 
-    def lag(self, name: str, events: int) -> None:
-        """How many events of the log came after what a table has taken."""
+    def lag(self, name: str, lag: Lag) -> None:
+        """What the log holds after what a table has taken."""
         ...
 
 
@@ -41,11 +46,13 @@ class TableReport:
     seconds: float
     parked: str | None = None
 
-    def as_dict(self, lag: int) -> dict[str, Any]:
+    def as_dict(self, lag: Lag) -> dict[str, Any]:
         """Plain values, with what the table is behind the log."""
         return {
             "sequence": self.sequence,
-            "lag_events": lag,
+            "lag_events": lag.events,
+            "lag_bytes": lag.bytes,
+            "lag_s": lag.seconds,
             "events": self.events,
             "seconds": round(self.seconds, 3),
             "events_per_s": round(self.events / self.seconds, 1) if self.seconds else 0.0,
@@ -65,7 +72,7 @@ class Silent(NoKeepWatch):
     def batch(self, report: BatchReport) -> None:
         """Not told."""
 
-    def lag(self, name: str, events: int) -> None:
+    def lag(self, name: str, lag: Lag) -> None:
         """Not told."""
 
 
@@ -79,7 +86,6 @@ class Reports:
 
     watch: Watch = field(default_factory=Silent)
     _reached: int = 0
-    _head: int = 0
     _tables: dict[str, TableReport] = field(default_factory=dict)
     _errors: dict[str, Exception] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
@@ -109,31 +115,37 @@ class Reports:
                 self._tables[name] = replace(known, parked=None)
         self.watch.parked(name, code=None)
 
-    def batch(self, report: BatchReport) -> None:
+    def batch(self, report: BatchReport, behind: Behind) -> None:
         """A micro-batch has ended, and every table is where it is for now."""
         with self._lock:
             self._reached = max(self._reached, report.sequence)
-            self._head = report.sequence + report.waiting
-            lags = {name: self._lag(each, self._head) for name, each in self._tables.items()}
         self.watch.batch(report)
-        for name, events in lags.items():
-            self.watch.lag(name, events)
+        self.measure(behind)
 
-    def _lag(self, report: TableReport, head: int) -> int:
-        return max(head - (report.sequence if report.parked else self._reached), 0)
+    def measure(self, behind: Behind) -> None:
+        """Tell how far every table is behind by now."""
+        for name, (_, lag) in self._lagging(behind).items():
+            self.watch.lag(name, lag)
+
+    def _lagging(self, behind: Behind) -> dict[str, tuple[TableReport, Lag]]:
+        """By table; all but the parked ones stand where the stream does."""
+        with self._lock:
+            places = {
+                name: (each, each.sequence if each.parked else self._reached)
+                for name, each in self._tables.items()
+            }
+        lags = {after: behind(after) for _, after in places.values()}
+        return {name: (each, lags[after]) for name, (each, after) in places.items()}
 
     def failure(self) -> Exception | None:
         """Why the first of the parked tables is parked; None if none is."""
         with self._lock:
             return next(iter(self._errors.values()), None)
 
-    def as_dict(self, head: int | None = None) -> dict[str, dict[str, Any]]:
-        """Plain values by table; `head` is the log's, if it is known better than by the stream."""
-        with self._lock:
-            return {
-                name: report.as_dict(self._lag(report, self._head if head is None else head))
-                for name, report in sorted(self._tables.items())
-            }
+    def as_dict(self, behind: Behind) -> dict[str, dict[str, Any]]:
+        """Plain values by table."""
+        found = sorted(self._lagging(behind).items())
+        return {name: report.as_dict(lag) for name, (report, lag) in found}
 
 
 def error_code(error: Exception | None) -> str:

@@ -8,6 +8,7 @@ from itertools import pairwise
 import pytest
 
 from headwater.contract import (
+    Lag,
     Log,
     LogBounds,
     LogReader,
@@ -25,7 +26,7 @@ from headwater.event import (
     TableId,
     TableSchema,
 )
-from headwater.testing.builders import IDENTITY, ITEMS, inserts, source_batch
+from headwater.testing.builders import IDENTITY, ITEMS, TS_MS, inserts, source_batch
 
 
 def _offsets(reader: LogReader, after: int = 0, until: int | None = None) -> list[str]:
@@ -172,6 +173,21 @@ class LogConformance:
         assert runs[0].first_sequence <= 6
         assert runs[-1].last_sequence >= 15
         assert all(a.last_sequence + 1 == b.first_sequence for a, b in pairwise(runs))
+        writer.close()
+
+    def test_lag_is_what_waits_after_a_place(self, log: Log) -> None:
+        writer = log.writer(IDENTITY)
+        assert log.reader().lag(0, TS_MS) == Lag()
+        for number in range(3):
+            writer.append(source_batch(inserts(1 + 4 * number, 4), number + 1))
+        reader = log.reader()
+        sizes = [each.bytes for each in reader.segments(0, 12)]
+        now_ms = TS_MS + 60_000
+        oldest_ms = [now_ms - each.max_ts_ms for each in reader.segments(0, 12)]
+        assert reader.lag(12, now_ms) == Lag()
+        assert reader.lag(0, now_ms) == Lag(12, sum(sizes), oldest_ms[0] / 1000)
+        assert reader.lag(4, now_ms) == Lag(8, sum(sizes[1:]), oldest_ms[1] / 1000)
+        assert reader.lag(6, now_ms) == Lag(6, sum(sizes[1:]), oldest_ms[1] / 1000)
         writer.close()
 
     def test_second_writer_is_refused_while_the_first_lives(self, log: Log) -> None:

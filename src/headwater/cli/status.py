@@ -1,8 +1,11 @@
-"""`headwater doctor` and `headwater status`: is everything ready, and how is it going."""
+"""`headwater status`: how far capture, every consumer and every table are."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
+from contextlib import nullcontext, suppress
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,52 +13,27 @@ import typer
 
 from headwater.cli.arguments import ConfigFile
 from headwater.cli.example import example
+from headwater.cli.log import human_bytes, moment
 from headwater.cli.output import Json, Report, grid, reporting
 
 _TABLES_SHOWN = 20
+_WATCH_S = 2.0
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands of this file."""
-    app.command("status", epilog=example("headwater status shop.yaml"))(status)
-    app.command("doctor", epilog=example("headwater doctor shop.yaml"))(doctor)
-
-
-def doctor(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="[FILE]", help="Also check what this file names.")
-    ] = None,
-    as_json: Json = False,
-) -> None:
-    """Check the machine, and a pipeline if one is named.
-
-    Exit code 3: the machine is not ready; 2: the configuration is wrong; warnings do not count.
-    """
-    from headwater.app.doctor import diagnose
-    from headwater.app.finding import worst
-
-    with reporting("doctor", as_json=as_json) as out:
-        findings = diagnose(file)
-        width = max(len(finding.check) for finding in findings)
-        for finding in findings:
-            code = f"  [{finding.code}]" if finding.code else ""
-            out.mark(finding.severity, f"{finding.check:<{width}}  {finding.evidence}{code}")
-            if finding.fix and finding.severity != "info":
-                out.hint(finding.fix)
-        exit_code = worst(findings)
-        count = dict.fromkeys(("ok", "info", "warning", "error"), 0)
-        for finding in findings:
-            count[finding.severity] += 1
-        summary = f"{count['error']} errors, {count['warning']} warnings, {count['ok']} ok"
-        out.say(summary, style="bold")
-        result = [finding.as_dict() for finding in findings]
-        out.done(summary, {"findings": result}, ok=exit_code == 0, exit_code=exit_code)
+    examples = example("headwater status shop.yaml", "headwater status shop.yaml --watch")
+    app.command("status", epilog=examples)(status)
 
 
 def status(
     file: ConfigFile,
+    *,
     every: Annotated[
         bool, typer.Option("--all", help="Show every table, not only parked and slow ones.")
+    ] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Look again every two seconds, until Ctrl-C.")
     ] = False,
     as_json: Json = False,
 ) -> None:
@@ -66,15 +44,32 @@ def status(
     """
     from headwater.app.inspect import inspect
 
+    if watch and as_json:
+        raise typer.BadParameter("--watch is for people; call --json again instead")
     with reporting("status", as_json=as_json) as out:
+        if watch:
+            with suppress(KeyboardInterrupt):
+                _watch(out, file, every=every)
         facts = inspect(file)
         _show(out, facts, every=every)
         out.done(facts["summary"], facts, ok=facts["ok"])
 
 
-def _show(out: Report, facts: dict[str, Any], *, every: bool) -> None:
-    from headwater.cli.log import moment
+def _watch(out: Report, file: Path, *, every: bool) -> None:
+    """On a terminal each look takes the place of the one before; in a pipe it follows it."""
+    from headwater.app.inspect import inspect
 
+    with out.console.screen() if out.live else nullcontext():
+        while True:
+            facts = inspect(file)
+            if out.live:
+                out.console.clear()
+            _show(out, facts, every=every)
+            out.say()
+            time.sleep(_WATCH_S)
+
+
+def _show(out: Report, facts: dict[str, Any], *, every: bool) -> None:
     out.mark("ok" if facts["ok"] else "error", f"{facts['name']}: {facts['summary']}")
     if facts["remedy"]:
         out.hint(facts["remedy"])
@@ -89,23 +84,25 @@ def _show(out: Report, facts: dict[str, Any], *, every: bool) -> None:
     if log["cursors"]:
         out.say()
         cursors = [
-            (
-                each["name"],
-                f"{each['acked']:,}",
-                f"{each['lag_events']:,}",
-                moment(each["updated_at_ms"]),
-            )
+            (each["name"], f"{each['acked']:,}", *_lag(each), moment(each["updated_at_ms"]))
             for each in log["cursors"]
         ]
-        out.say(grid(("CONSUMER", "ACKED", "LAG", "UPDATED (UTC)"), cursors, (1, 2)))
+        names = ("CONSUMER", "ACKED", "LAG", "BYTES", "AGE", "UPDATED (UTC)")
+        out.say(grid(names, cursors, (1, 2, 3, 4)))
     _show_tables(out, (facts["live"] or {}).get("tables") or {}, every=every)
     _show_proofs(out, facts["proofs"])
 
 
+def _lag(facts: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Events that wait, their bytes, and how long the oldest of them has waited."""
+    if not facts["lag_events"]:
+        return "0", "", ""
+    age = timedelta(seconds=round(facts["lag_s"]))
+    return f"{facts['lag_events']:,}", human_bytes(facts["lag_bytes"]), str(age)
+
+
 def _show_proofs(out: Report, proofs: list[dict[str, Any]]) -> None:
     """When each table was last proven equal to its source."""
-    from headwater.cli.log import moment
-
     if not proofs:
         return
     rows = []
@@ -128,7 +125,7 @@ def _show_tables(out: Report, tables: dict[str, Any], *, every: bool) -> None:
         (
             name,
             f"{table['sequence']:,}",
-            f"{table['lag_events']:,}",
+            *_lag(table),
             f"{table['events_per_s']:,.0f}",
             f"{table['seconds']:.1f}",
             f"parked [{table['parked']}]" if table["parked"] else "",
@@ -136,7 +133,8 @@ def _show_tables(out: Report, tables: dict[str, Any], *, every: bool) -> None:
         for name, table in shown
     ]
     out.say()
-    out.say(grid(("TABLE", "APPLIED", "LAG", "EVENTS/S", "SECONDS", ""), rows, (1, 2, 3, 4)))
+    names = ("TABLE", "APPLIED", "LAG", "BYTES", "AGE", "EVENTS/S", "SECONDS", "")
+    out.say(grid(names, rows, (1, 2, 3, 4, 5, 6)))
     if len(tables) > len(shown):
         parked = sum(1 for table in tables.values() if table["parked"])
         out.say(f"{len(tables):,} tables, {parked:,} parked; the slowest are shown, --all has more")
