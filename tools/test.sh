@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every test, in three lanes beside each other: all of them wait for other things than a core.
+# Every test, in groups beside each other: all of them wait for other things than a core.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -47,20 +47,21 @@ spark_archive() { # a JVM that finds its classes in it starts sooner still, one 
     echo " -XX:SharedArchiveFile=$archive -Xlog:cds=off -Xlog:cds+dynamic=off"
 }
 
-echo "==> three lanes of tests: each part is shown when it has ended"
-{
-  group "PostgreSQL and the kill tests" -m "not spark" tests/chaos tests/integration/postgres
-  JDK_JAVA_OPTIONS+=$(spark_archive)
-  group "commands, pages and drivers with Spark" -m spark tests --ignore=tests/spark
-} &
-group "all other tests" -m "not spark" tests --ignore=tests/chaos --ignore=tests/integration/postgres &
-{
-  plain=$JDK_JAVA_OPTIONS
-  JDK_JAVA_OPTIONS+=$(spark_archive)
-  group "tables with Spark" -m "spark and not iceberg" tests/spark
-  JDK_JAVA_OPTIONS=$plain
-  group "tables with Iceberg" iceberg
-} &
+next() { # next NAME TEST_SH_ARGUMENTS...: run it as soon as fewer than three groups run
+  while [ "$(jobs -rp | wc -l)" -ge 3 ]; do wait -n; done
+  group "$@" &
+}
+
+echo "==> groups of tests, three at a time: each is shown when it has ended"
+plain=$JDK_JAVA_OPTIONS
+next "all other tests" -m "not spark" tests --ignore=tests/chaos --ignore=tests/integration/postgres
+JDK_JAVA_OPTIONS+=$(spark_archive)
+next "tables with Spark" -m "spark and not iceberg" tests/spark
+next "commands, pages and drivers with Spark" -m spark tests --ignore=tests/spark
+JDK_JAVA_OPTIONS=$plain
+next "PostgreSQL" -m "not spark" tests/integration/postgres
+next "the kill tests" -m "not spark" tests/chaos
+next "tables with Iceberg" iceberg
 wait
 if [ -e "$logs/failed" ]; then
   echo "==> failed: $(paste -sd, "$logs/failed")"

@@ -6,10 +6,15 @@ import os
 import shlex
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.docs.markdown import ROOT, Block, blocks
+
+if TYPE_CHECKING:
+    from headwater.app.spark import TableFormat
 
 SHELL = {"bash", "console", "sh", "shell"}
 COMMAND_TIMEOUT_S = 300
@@ -28,6 +33,33 @@ def _runs(block: Block) -> bool:
     if block.language in SHELL:
         return bool(block.commands())
     return block.language == "python" or (block.language == "yaml" and block.title is not None)
+
+
+@contextmanager
+def one_session() -> Iterator[None]:
+    """Let the blocks of a page that open a session of ours share one of each kind.
+
+    A page opens one for each thing that it shows, and readers start there; here each JVM would take
+    longer than what it is started for.
+    """
+    from headwater.app import spark
+
+    opened = spark.spark_session
+    with ExitStack() as ended:
+        kinds: dict[str, Any] = {}
+
+        def shared(table_format: TableFormat = "delta") -> AbstractContextManager[Any]:
+            if table_format not in kinds:
+                ended.close()  # one process has one JVM
+                kinds.clear()
+                kinds[table_format] = ended.enter_context(opened(table_format))
+            return nullcontext(kinds[table_format])
+
+        spark.spark_session = shared  # type: ignore[assignment]
+        try:
+            yield
+        finally:
+            spark.spark_session = opened
 
 
 def run_blocks(chosen: list[Block], directory: Path) -> None:
@@ -68,4 +100,5 @@ def _run_command(command: str, directory: Path) -> None:
 
 
 if __name__ == "__main__":
-    run_blocks(chosen_blocks(Path(sys.argv[1]), spark=True), Path.cwd())
+    with one_session():
+        run_blocks(chosen_blocks(Path(sys.argv[1]), spark=True), Path.cwd())

@@ -28,7 +28,7 @@ from tests.shop import Shop
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(3600 if FULL else 900)]
 
-COUNT = 200 if FULL else 16
+COUNT = 200 if FULL else 8
 AT_ONCE = 3
 NAMES = [f"table_{number:03}" for number in range(COUNT)]
 BAD, *WELL = NAMES

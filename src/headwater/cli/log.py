@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,6 +13,9 @@ from headwater.cli.example import example
 from headwater.cli.output import Json, Report, grid, reporting
 
 LogPath = Annotated[Path, typer.Argument(metavar="PATH", help="The log file.")]
+
+# What `lag_cells` has.
+LAG = ("LAG", "BYTES", "AGE")
 
 log_app = typer.Typer(help="Work on a log file.", rich_markup_mode=None)
 
@@ -45,13 +49,14 @@ def info(path: LogPath, as_json: Json = False) -> None:
                 (
                     cursor["name"],
                     f"{cursor['acked']:,}",
-                    f"{cursor['lag_events']:,}",
+                    *lag_cells(cursor),
                     "yes" if cursor["required"] else "no",
                     moment(cursor["updated_at_ms"]),
                 )
                 for cursor in facts["cursors"]
             ]
-            out.say(grid(("CONSUMER", "ACKED", "LAG", "REQUIRED", "UPDATED"), rows, (1, 2)))
+            names = ("CONSUMER", "ACKED", *LAG, "REQUIRED", "UPDATED")
+            out.say(grid(names, rows, (1, 2, 3, 4)))
         for hole in facts["holes"]:
             span = f"{hole['first_sequence']:,} to {hole['last_sequence']:,}"
             if hole["restored_by"]:
@@ -139,6 +144,14 @@ def rewind(
         rewind_cursor(path, consumer, sequence)
         out.mark("ok", f"{consumer} reads on after event {sequence:,}")
         out.done(f"{consumer} is at {sequence}", {"consumer": consumer, "acked": sequence})
+
+
+def lag_cells(facts: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Events that wait, their bytes, and how long the oldest of them has waited."""
+    if not facts["lag_events"]:
+        return "0", "", ""
+    age = timedelta(seconds=round(facts["lag_s"]))
+    return f"{facts['lag_events']:,}", human_bytes(facts["lag_bytes"]), str(age)
 
 
 def moment(ts_ms: int) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from contextlib import nullcontext, suppress
-from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,7 +12,7 @@ import typer
 
 from headwater.cli.arguments import ConfigFile
 from headwater.cli.example import example
-from headwater.cli.log import human_bytes, moment
+from headwater.cli.log import LAG, lag_cells, moment
 from headwater.cli.output import Json, Report, grid, reporting
 
 _TABLES_SHOWN = 20
@@ -84,21 +83,13 @@ def _show(out: Report, facts: dict[str, Any], *, every: bool) -> None:
     if log["cursors"]:
         out.say()
         cursors = [
-            (each["name"], f"{each['acked']:,}", *_lag(each), moment(each["updated_at_ms"]))
+            (each["name"], f"{each['acked']:,}", *lag_cells(each), moment(each["updated_at_ms"]))
             for each in log["cursors"]
         ]
-        names = ("CONSUMER", "ACKED", "LAG", "BYTES", "AGE", "UPDATED (UTC)")
+        names = ("CONSUMER", "ACKED", *LAG, "UPDATED (UTC)")
         out.say(grid(names, cursors, (1, 2, 3, 4)))
     _show_tables(out, (facts["live"] or {}).get("tables") or {}, every=every)
     _show_proofs(out, facts["proofs"])
-
-
-def _lag(facts: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Events that wait, their bytes, and how long the oldest of them has waited."""
-    if not facts["lag_events"]:
-        return "0", "", ""
-    age = timedelta(seconds=round(facts["lag_s"]))
-    return f"{facts['lag_events']:,}", human_bytes(facts["lag_bytes"]), str(age)
 
 
 def _show_proofs(out: Report, proofs: list[dict[str, Any]]) -> None:
@@ -125,7 +116,7 @@ def _show_tables(out: Report, tables: dict[str, Any], *, every: bool) -> None:
         (
             name,
             f"{table['sequence']:,}",
-            *_lag(table),
+            *lag_cells(table),
             f"{table['events_per_s']:,.0f}",
             f"{table['seconds']:.1f}",
             f"parked [{table['parked']}]" if table["parked"] else "",
@@ -133,7 +124,7 @@ def _show_tables(out: Report, tables: dict[str, Any], *, every: bool) -> None:
         for name, table in shown
     ]
     out.say()
-    names = ("TABLE", "APPLIED", "LAG", "BYTES", "AGE", "EVENTS/S", "SECONDS", "")
+    names = ("TABLE", "APPLIED", *LAG, "EVENTS/S", "SECONDS", "")
     out.say(grid(names, rows, (1, 2, 3, 4, 5, 6)))
     if len(tables) > len(shown):
         parked = sum(1 for table in tables.values() if table["parked"])

@@ -22,6 +22,15 @@ if TYPE_CHECKING:
     from headwater.testing.history.log import History
 
 
+# Tables of tests are small: compiling a plan, or looking at it again, takes longer than running it.
+_SMALL = {
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+    "spark.sql.adaptive.enabled": "false",
+    "spark.databricks.delta.snapshotPartitions": "1",
+}
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """The setting."""
     parser.addini(
@@ -38,8 +47,8 @@ def headwater_spark(pytestconfig: pytest.Config) -> Iterator[SparkSession]:
 
     chosen: Any = pytestconfig.getini("headwater_tables")
     with spark_session(chosen, master="local[1]") as session:
-        # Tables of tests are small: compiling a plan takes far longer than running it.
-        session.conf.set("spark.sql.codegen.wholeStage", "false")
+        for name, value in _SMALL.items():
+            session.conf.set(name, value)
         yield session
 
 

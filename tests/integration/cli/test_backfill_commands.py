@@ -183,7 +183,7 @@ def test_a_terminal_shows_how_far_it_is(shop: Shop) -> None:
     with running(shop.cli, **shop.environment):
         eventually(shop.captures)
         words = ("backfill", "start", "shop.yaml", "orders", "--rows-per-s", "300", "--wait")
-        written = on_terminal(shop.cli.directory, *words, **shop.environment)
+        written = on_terminal(shop.cli.directory, *words, env=shop.environment)
         assert "public.orders" in written
         assert "/s" in written
         assert f"read {ROWS} rows of orders" in written

@@ -6,9 +6,11 @@ import json
 import os
 import pty
 import re
+import signal
 import sqlite3
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -18,9 +20,16 @@ from headwater.event import Event, EventBatch, Operation, Origin
 from headwater.log import SqliteLog
 from headwater.testing.builders import IDENTITY, TS_MS, source_batch
 
+CLEARED = b"\x1b[2J"
+Environment = Mapping[str, str]
+NOTHING: Environment = {}
 
-def on_terminal(directory: Path, *words: str, **environment: str) -> str:
-    """Run a command on a terminal of its own; everything it wrote."""
+
+def on_terminal(directory: Path, *words: str, drawn: int = 0, env: Environment = NOTHING) -> str:
+    """Run a command on a terminal of its own; everything it wrote.
+
+    It is interrupted when it has cleared the screen `drawn` times, if ever.
+    """
     ours, theirs = pty.openpty()
     process = subprocess.Popen(
         [sys.executable, "-m", "headwater", *words],
@@ -32,7 +41,7 @@ def on_terminal(directory: Path, *words: str, **environment: str) -> str:
             **{name: value for name, value in os.environ.items() if name != "NO_COLOR"},
             "TERM": "xterm-256color",
             "COLUMNS": "80",
-            **environment,
+            **env,
         },
     )
     os.close(theirs)
@@ -45,9 +54,28 @@ def on_terminal(directory: Path, *words: str, **environment: str) -> str:
         if not piece:
             break
         written += piece
+        if drawn and written.count(CLEARED) >= drawn:
+            process.send_signal(signal.SIGINT)
+            drawn = 0
     process.wait(timeout=30)
     os.close(ours)
     return written.decode()
+
+
+def test_status_is_drawn_anew_until_it_is_interrupted(tmp_path: Path) -> None:
+    create_shop(tmp_path / "shop.db", customers=2)
+    (tmp_path / "shop.yaml").write_text(
+        "version: 1\nname: shop\nsource: {url: 'sqlite:///shop.db'}\nlog: {path: shop.hwlog}\n"
+        "sinks: [{name: audit, type: file, path: changes.jsonl}]\nserver: {port: 0}\n"
+    )
+    on_terminal(tmp_path, "run", "shop.yaml", "--once")
+    shown = on_terminal(tmp_path, "status", "shop.yaml", "--watch", drawn=4)
+    drawn, last = shown.split("\x1b[?1049l")
+    looks = [each for each in drawn.split(CLEARED.decode()) if "CONSUMER" in each]
+    assert len(looks) >= 2
+    for each in (*looks, last):  # which stays on the terminal
+        assert "CONSUMER" in each
+        assert "AGE" in each
 
 
 @pytest.fixture
@@ -76,7 +104,7 @@ def test_errors_are_coloured_when_on_a_terminal(tmp_path: Path) -> None:
 def test_errors_are_plain_when_colour_is_not_wanted(
     tmp_path: Path, environment: dict[str, str]
 ) -> None:
-    shown = on_terminal(tmp_path, "explain", "nope-nope", **environment)
+    shown = on_terminal(tmp_path, "explain", "nope-nope", env=environment)
     assert "code-unknown" in shown
     assert "\x1b[3" not in shown
     assert "\x1b[1;3" not in shown
@@ -93,7 +121,7 @@ def test_tail_is_coloured_and_harmless_when_row_data_is_hostile(log: Path) -> No
 
 def test_traceback_is_shown_when_debugging_is_asked_for(tmp_path: Path) -> None:
     assert "Traceback" not in on_terminal(tmp_path, "validate", "no.yaml")
-    assert "Traceback" in on_terminal(tmp_path, "validate", "no.yaml", HEADWATER_DEBUG="1")
+    assert "Traceback" in on_terminal(tmp_path, "validate", "no.yaml", env={"HEADWATER_DEBUG": "1"})
 
 
 def test_help_fits_when_the_terminal_has_80_columns(tmp_path: Path) -> None:
