@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,8 +16,10 @@ from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.spark import KafkaJob, Topic, kafka_records, read_kafka, write_kafka
 from headwater.app.spark.meter import SparkMeter
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, GapError
 from headwater.event import EventBatch
+from headwater.log import SqliteLog
+from headwater.spark.apply.records import Shapes
 from headwater.spark.apply.report import Reports
 from headwater.spark.keep.keeper import KeepPolicy
 from headwater.spark.policy import SchemaPolicy, TablePolicy
@@ -158,6 +161,38 @@ def test_topic_by_url_is_refused_when_it_is_no_log_or_has_lost_records(
     with pytest.raises(StreamingQueryException, match="kafka-gap"):
         write_and_read("again")
     assert spark.read.format("headwater").load(f"kafka://{kafka}/{topic}").count() == head - 1
+
+
+def test_target_belongs_to_one_log_and_shapes_keep_their_order(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Numbers of another log would be taken for older changes; the first shape says the mode."""
+    frames = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        shop = open_shop(tmp_path / name)
+        shop.run("CREATE TABLE notes (text TEXT)", "INSERT INTO notes VALUES ('no key')")
+        shop.drain()
+        events = spark.read.format("headwater").load(str(shop.log.path))
+        records = kafka_records(events, shop.log.path)
+        frames.append(records.selectExpr("key", "value", "headers", "0 AS partition"))
+    job = KafkaJob(Topic("nowhere:1", "t"), str(tmp_path / "lake"))
+    policy = TablePolicy(on_no_key="skip")
+    replace(job, table_policy=policy)._apply()(frames[0], 0)
+    for apply in (replace(job, table_policy=policy)._apply(), job._apply()):
+        with pytest.raises(GapError) as caught:
+            apply(frames[1], 1)
+        assert caught.value.code == "spark-other-log"
+    shapes = Shapes(str(tmp_path / "shapes"))
+    (first, keyless), *_ = SqliteLog(tmp_path / "one/shop.hwlog").reader().schemas()
+    keyed = SqliteLog(tmp_path / "one/shop.hwlog").reader().schemas()[-1][1]
+    shapes.learn(spark, {keyed.encode(): first + 9})
+    shapes.learn(spark, {keyless.encode(): first})
+    again = Shapes(str(tmp_path / "shapes"))
+    again.learn(spark, {})
+    assert again.schemas() == shapes.schemas() == ((first, keyless), (first + 9, keyed))
+    with pytest.raises(ConfigError, match="not in a topic"):
+        replace(job, table_policy=TablePolicy(on_drop="empty"))
 
 
 def test_topic_of_several_partitions_is_refused(

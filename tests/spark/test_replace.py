@@ -90,6 +90,34 @@ def test_tables_are_what_the_batches_say_whatever_else_writes_in_between(
             assert _rows(spark, table.place) == expected
 
 
+def test_files_are_chosen_by_the_name_that_a_renamed_key_has_in_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The key gets the name of another column, whose bounds in older files are not its own."""
+    whole = LogicalType(Kind.INT64)
+    schema = TableSchema(TableId(None, "codes"), (Column("id", whole), Column("code", whole)), ())
+    table = DeltaTargets(str(tmp_path), "log").open(spark, schema.table, "mirror")
+    table.prepare(schema, MIRROR)
+
+    def write(names: tuple[str, str], until: int, number: int) -> None:
+        types = dict.fromkeys((*names, SEQUENCE), "bigint") | {"gone": "boolean"}
+        row = {names[0]: number, names[1]: 100 + number, SEQUENCE: until, "gone": False}
+        frame = spark.createDataFrame([tuple(row[name] for name in types)], column_list(types))
+        frame = frame.coalesce(1)
+        reach = RowsReach(frame, names[:1], Standing(None, 0, files=99))
+        table.write(frame, until, _never, Whole(frame, names[:1], "gone", reach))
+
+    for number in range(1, 4):
+        write(("id", "code"), number, number)
+    name = f"delta.`{table.place}`"
+    spark.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN code TO code_old")
+    spark.sql(f"ALTER TABLE {name} RENAME COLUMN id TO code")
+    write(("code", "code_old"), 9, 2)
+    held = spark.read.format("delta").load(table.place).select("code", SEQUENCE).collect()
+    assert sorted(map(tuple, held)) == [(1, 1), (2, 9), (3, 3)]
+
+
 def test_another_driver_in_between_makes_the_commit_fail(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -137,6 +137,26 @@ def _replay_publishes_nothing(spark: SparkSession, bank: Bank, job: TableJob) ->
     assert _held(spark, job.target, head) == bank.was[head]
 
 
+def test_set_has_only_the_tables_that_the_stream_keeps(spark: SparkSession, tmp_path: Path) -> None:
+    """Else it would show as it was, for ever, what nobody keeps any more or another stream does."""
+    bank = Bank.open(tmp_path, seed=3)
+    job = TableJob(bank.shop.log.path, str(tmp_path / "lake"))
+    first = job.run_once(spark)
+    bank.transfer()
+    fewer = replace(job, tables=("giro", "quiet"))
+    head = fewer.run_once(spark)
+    assert [each.table for each in as_of(spark, job.target).tables] == ["giro", "quiet"]
+    assert len(as_of(spark, job.target, first).tables) == 3
+    other = replace(fewer, consumer="other")
+    other.run_once(spark)
+    now = as_of(spark, job.target, consumer="other")
+    assert (now.sequence, [each.table for each in now.tables]) == (head, ["giro", "quiet"])
+    bank.transfer()
+    # It begins again where it is: what it has not taken meanwhile is no longer asked of the log.
+    assert job.run_once(spark) > head
+    assert len(as_of(spark, job.target).tables) == 3
+
+
 def _vacuumed_version_is_told(spark: SparkSession, bank: Bank, job: TableJob) -> None:
     first, head = _published(spark, job.target)[0], max(bank.was)
     check = "spark.databricks.delta.retentionDurationCheck.enabled"

@@ -7,9 +7,10 @@ everything captured is delivered before the process ends.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 from headwater.app.cdc import CdcPlan
@@ -21,7 +22,7 @@ from headwater.app.source_tables import source_facts
 from headwater.app.spark.loop import SessionFactory, SparkLoop, spark_loop
 from headwater.app.status import Readiness
 from headwater.app.tables import require_names
-from headwater.errors import TransientError
+from headwater.errors import HeadwaterError, TransientError
 from headwater.log import RetentionPolicy, RetentionReport, SqliteLog
 from headwater.observe import PrometheusMetrics, SystemClock, configure_logs
 from headwater.runtime import (
@@ -29,6 +30,7 @@ from headwater.runtime import (
     CapturePolicy,
     CursorFacts,
     State,
+    measured,
     snapshot,
     two_step_stop,
 )
@@ -69,6 +71,7 @@ class Pipeline:
         self._consumers: list[Consumer] = []
         self._spark: SparkLoop | None = None
         self._retained: RetentionReport | None = None
+        self._seen: set[str] = set()
         self._next_retention_s = 0.0
 
     def run(self, *, once: bool = False, on_tick: Callable[[Pipeline], None] | None = None) -> None:
@@ -195,11 +198,10 @@ class Pipeline:
 
     def status(self) -> dict[str, Any]:
         """The admin snapshot of this process."""
-        info = self.log.info()
         with closing(self.log.reader()) as reader:
             facts = snapshot(
                 reader,
-                [CursorFacts(each.name, each.acked, each.updated_at_ms) for each in info.cursors],
+                self._cursors(),
                 clock=self._clock,
                 capture=self._capture,
                 metrics=self.metrics,
@@ -209,6 +211,10 @@ class Pipeline:
         facts["source"] = str(self.config.source.url)
         facts["consumers"] = {each.name: each.state.value for each in self._consumers}
         return facts
+
+    def _cursors(self) -> list[CursorFacts]:
+        places = self.log.places()
+        return [CursorFacts(each.name, each.acked, each.updated_at_ms) for each in places]
 
     def readiness(self) -> Readiness:
         """Ready while capture reads and no consumer has failed."""
@@ -221,10 +227,20 @@ class Pipeline:
 
     def metrics_text(self) -> str:
         """Prometheus text; a lag grows while nothing happens, so it is measured for each."""
-        self.status()
+        with suppress(HeadwaterError):  # the other metrics are told without a log, too
+            self._measure()
+        return self.metrics.render()
+
+    def _measure(self) -> None:
+        cursors = self._cursors()
+        # A cursor that is gone lags no more, as that of a table which is parked no longer.
+        at_head = [CursorFacts(name, sys.maxsize, 0) for name in self._seen]
+        self._seen = {each.name for each in cursors}
+        gone = [each for each in at_head if each.name not in self._seen]
+        with closing(self.log.reader()) as reader:
+            measured(reader, [*cursors, *gone], self._clock, self.metrics)
         if self._spark is not None:
             self._spark.measure()
-        return self.metrics.render()
 
 
 def _ended(part: Any) -> bool:

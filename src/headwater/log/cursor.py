@@ -24,6 +24,15 @@ class CursorInfo:
     updated_at_ms: int
 
 
+@dataclass(frozen=True, slots=True)
+class CursorPlace:
+    """Where a cursor is, and when it last moved."""
+
+    name: str
+    acked: int
+    updated_at_ms: int
+
+
 class SqliteCursor:
     """One consumer's durable place. Implements contract.Cursor; holds INV-1 and INV-5."""
 

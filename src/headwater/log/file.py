@@ -13,7 +13,7 @@ from headwater.errors import StateError
 from headwater.log.check import Damage, damages
 from headwater.log.commands import SqliteCommands
 from headwater.log.connection import connect, create, transaction, translated
-from headwater.log.cursor import CursorInfo, SqliteCursor
+from headwater.log.cursor import CursorInfo, CursorPlace, SqliteCursor
 from headwater.log.lag import lag_after
 from headwater.log.proofs import Compared, ProofInfo, note, noted
 from headwater.log.reader import SqliteLogReader
@@ -82,6 +82,16 @@ class SqliteLog:
     def commands(self) -> SqliteCommands:
         """What people ask of whoever writes this log."""
         return SqliteCommands(self.path)
+
+    def places(self) -> tuple[CursorPlace, ...]:
+        """Where every cursor is; unlike `info` it looks at nothing else."""
+        db = connect(self.path)
+        try:
+            with translated(self.path):
+                rows = db.execute("SELECT name, acked, updated_at_ms FROM cursor ORDER BY name")
+                return tuple(CursorPlace(*row) for row in rows)
+        finally:
+            db.close()
 
     def info(self) -> LogInfo:
         """Facts for people, in one consistent read."""

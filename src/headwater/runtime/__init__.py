@@ -10,7 +10,7 @@
 May import: deliver, contract, event, errors, failpoint. It sees no concrete part.
 """
 
-from headwater.runtime.admin import CursorFacts, snapshot
+from headwater.runtime.admin import CursorFacts, measured, snapshot
 from headwater.runtime.capture import CaptureLoop, CapturePolicy
 from headwater.runtime.delivery import DeliveryLoop, DeliveryPolicy
 from headwater.runtime.health import Facts, Status, Verdict, verdict
@@ -36,6 +36,7 @@ __all__ = [
     "SubscriptionPolicy",
     "Verdict",
     "WholeTransactions",
+    "measured",
     "snapshot",
     "two_step_stop",
     "verdict",

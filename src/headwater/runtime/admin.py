@@ -35,6 +35,19 @@ def snapshot(
     Errors appear as their code: a message may quote data (INV-12).
     """
     bounds = reader.bounds()
+    lags = measured(reader, cursors, clock, metrics)
+    return {
+        "log": {"tail": bounds.tail, "head": bounds.head},
+        "cursors": lags,
+        "capture": None if capture is None else _capture(capture, clock),
+        "health": None if capture is None else _health(capture, clock, lags),
+    }
+
+
+def measured(
+    reader: LogReader, cursors: Iterable[CursorFacts], clock: Clock, metrics: Metrics | None
+) -> dict[str, dict[str, Any]]:
+    """How far every cursor is behind by now, told to the metrics too."""
     now_ms = clock.now_ms()
     lags = {each.name: _lag(reader, each, now_ms) for each in cursors}
     if metrics is not None:
@@ -42,12 +55,7 @@ def snapshot(
             metrics.gauge("headwater_cursor_lag_events", lag["lag_events"], consumer=name)
             metrics.gauge("headwater_cursor_lag_bytes", lag["lag_bytes"], consumer=name)
             metrics.gauge("headwater_cursor_lag_seconds", lag["lag_s"], consumer=name)
-    return {
-        "log": {"tail": bounds.tail, "head": bounds.head},
-        "cursors": lags,
-        "capture": None if capture is None else _capture(capture, clock),
-        "health": None if capture is None else _health(capture, clock, lags),
-    }
+    return lags
 
 
 def _lag(reader: LogReader, cursor: CursorFacts, now_ms: int) -> dict[str, Any]:
@@ -83,7 +91,7 @@ def _capture(capture: CaptureLoop, clock: Clock) -> dict[str, Any]:
         "last_error": _error_code(capture),
         "snapshot": {
             name: {"rows_done": p.rows_done, "rows_total": p.rows_total, "done": p.done}
-            for name, p in facts.snapshot.items()
+            for name, p in tuple(facts.snapshot.items())  # capture adds to it meanwhile
         },
         "load": _load(capture),
     }

@@ -19,13 +19,15 @@ MODES: tuple[Mode, ...] = get_args(Mode)
 class Modes:
     """Globs of tables by mode; a table that none of them names is kept in the default one.
 
-    `keyless` are tables without a primary key, of which `on_no_key` says what becomes.
+    `keyless` are tables without a primary key, of which `on_no_key` says what becomes. `tables` are
+    globs of those that are kept at all; none means every table.
     """
 
     default: Mode = "mirror"
     chosen: Mapping[Mode, Sequence[str]] = field(default_factory=dict)
     on_no_key: OnNoKey = "refuse"
     keyless: frozenset[TableId] = frozenset()
+    tables: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         """Types alone would let a misspelt mode pass for a table that nobody keeps."""
@@ -39,8 +41,14 @@ class Modes:
                     hint=f"modes={{{mode!r}: [{self.chosen[mode]!r}]}}",
                 )
 
+    def keeps(self, table: TableId) -> bool:
+        """Whether the table is kept at all."""
+        return not self.tables or table.matches(self.tables)
+
     def of(self, table: TableId) -> tuple[Mode, ...]:
-        """The modes of a table."""
+        """The modes of a table; none if it is not kept."""
+        if not self.keeps(table):
+            return ()
         named = tuple(mode for mode in MODES if table.matches(self.chosen.get(mode, ())))
         modes = named or (self.default,)
         if table not in self.keyless:
@@ -48,6 +56,15 @@ class Modes:
         if self.on_no_key == "append_log" or "append_log" in modes:
             return ("append_log",)
         return ()
+
+    def known(self, history: SchemaHistory) -> dict[tuple[TableId, Mode], int]:
+        """What is kept of all tables that a history knows, with the first number of each."""
+        first: dict[tuple[TableId, Mode], int] = {}
+        modes = self.knowing(history)
+        for begin, schema in history.schemas():
+            for mode in modes.of(schema.table):
+                first.setdefault((schema.table, mode), begin)
+        return first
 
     def knowing(self, history: SchemaHistory) -> Modes:
         """The same, with the keyless tables that a history knows by now.

@@ -22,7 +22,10 @@ _CODED = re.compile(r"\[([a-z0-9-]+)\] ([^\n]+)")
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """What to read, where Spark keeps its place, and when to run."""
+    """What to read, where Spark keeps its place, and when to run.
+
+    A stream of a new `attempt` has a micro-batch even if the log has nothing new.
+    """
 
     log_path: str
     checkpoint: str
@@ -30,6 +33,7 @@ class StreamPlan:
     tables: tuple[str, ...] = ()
     max_events: int | None = None
     interval_s: float | None = None
+    attempt: str = ""
 
 
 class RunningStream:
@@ -124,6 +128,8 @@ def start(
     reader = session.readStream.format(NAME).option("consumer", plan.consumer)
     if plan.max_events is not None:
         reader = reader.option("maxRowsPerTrigger", plan.max_events)
+    if plan.attempt:
+        reader = reader.option("attempt", plan.attempt)
     if plan.tables:
         reader = reader.option("tables", ",".join(plan.tables))
     writer = (

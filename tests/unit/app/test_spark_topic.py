@@ -32,6 +32,7 @@ def test_url_names_brokers_and_topic_and_options_the_settings_of_the_client() ->
     [
         ({"path": "kafka://broker:9092"}, "names no topic"),
         ({"path": "kafka://broker:9092/a/b"}, "names no topic"),
+        ({"path": "kafka://me:s3cret@broker:9092/t"}, "no user and no password"),
         ({"path": "x.hwlog", "kafka__acks": "1"}, "acks goes with the URL of a topic"),
         ({"path": "x.hwlog", "recordformat": "debezium"}, "recordFormat goes with the URL"),
         ({"path": "kafka://b/t", "kafka__sasl__password": "s3cret"}, "sasl.password is not"),

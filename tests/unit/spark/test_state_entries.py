@@ -25,6 +25,13 @@ def test_set_is_not_whole_when_a_table_is_behind_or_ahead() -> None:
     assert out_of_step(latest([ahead]), 30) == ()
 
 
+def test_table_that_is_kept_no_more_holds_no_set_back_and_needs_its_events_again() -> None:
+    left = entry(10, 10).left(20)
+    assert out_of_step(latest([entry(10, 10), left, entry(20, 20, "b")]), 20) == ()
+    assert (left.is_left, left.sequence) == (True, 20)
+    assert complete_until(10, left, 900, 1) == 10
+
+
 def test_table_has_everything_up_to_the_state_when_it_was_in_step() -> None:
     assert complete_until(5, entry(5, 5), 900, 1) == 900
     assert complete_until(950, entry(5, 5), 900, 1) == 950

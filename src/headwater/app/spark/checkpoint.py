@@ -145,7 +145,7 @@ def survey(session: Session, job: TableJob) -> Survey:
     writer = Writer(info.log_id, job.consumer)
     table = StateTable(store_at(session, job.location), writer)
     written = table.written()
-    state = State(written.until or None, written.last, job.tables)
+    state = State(written.until or None, written.last)
     targets = targets_of(job.table_format, job.location, info.log_id)
     if targets is None:
         raise ConfigError("spark-no-versions", "the tables are Parquet's", where=job.location)

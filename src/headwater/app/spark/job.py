@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
@@ -80,7 +81,7 @@ class TableJob:
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
-        if self.kept() != Modes() and self.table_format == "parquet":
+        if self.kept() != Modes(tables=self.tables) and self.table_format == "parquet":
             raise ConfigError(
                 "spark-mode",
                 "parquet tables only append changes",
@@ -129,6 +130,7 @@ class TableJob:
             tables=self.tables,
             max_events=self.max_events,
             interval_s=self.interval_s,
+            attempt=uuid4().hex if self._places().parked() else "",
         )
         presence = Presence(Path(self.log_path).resolve(), self.consumer)
         presence.hold()
@@ -162,7 +164,7 @@ class TableJob:
 
     def kept(self) -> Modes:
         """Which tables are kept in which modes."""
-        return Modes(self.mode, self.modes, self.table_policy.on_no_key)
+        return Modes(self.mode, self.modes, self.table_policy.on_no_key, tables=self.tables)
 
     def _apply(self) -> Apply:
         reader = SqliteLog(self.log_path).reader()
@@ -177,9 +179,7 @@ class TableJob:
             Evolution(self.schema_policy, SqliteLog(self.log_path).commands),
             self.table_policy,
             at_once=self.tables_at_once,
-            parking=Parking(
-                CursorPlaces(self.log_path, self.consumer, self.tables), self.on_table_error
-            ),
+            parking=Parking(self._places(), self.on_table_error),
             reread=self._reread,
             reports=self.reports,
             keeper=self._keeper(targets),
@@ -187,6 +187,9 @@ class TableJob:
             look=self._look(reader),
             ask=self._ask,
         )
+
+    def _places(self) -> CursorPlaces:
+        return CursorPlaces(self.log_path, self.consumer, self.tables)
 
     def _look(self, reader: LogReader) -> LogLook:
         return LogLook(
@@ -203,7 +206,13 @@ class TableJob:
             return None
         writer = Writer(log_id, self.consumer)
         return self._memory.publication(
-            Publication(self.location, writer, self.preserve_transactions, self.table_format)
+            Publication(
+                self.location,
+                writer,
+                self.preserve_transactions,
+                self.table_format,
+                self.kept().keeps,
+            )
         )
 
     def _keeper(self, tables: Upkeeps) -> Keeper | None:

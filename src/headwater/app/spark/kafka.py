@@ -26,7 +26,7 @@ from headwater.app.registry import open_log
 from headwater.app.spark.native import native_schema
 from headwater.app.spark.targets import location_of
 from headwater.contract import Format
-from headwater.errors import ConfigError
+from headwater.errors import ConfigError, TransientError
 from headwater.format.carried import COLUMNS, CarriedFormat
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.records import Records, Shapes
@@ -178,6 +178,12 @@ class KafkaJob:
                 "rows are read again by whoever captures, and a topic does not lead there",
                 where="schema_policy",
             )
+        if self.table_policy.on_drop != "keep":
+            raise ConfigError(
+                "spark-policy",
+                "that a table was dropped is found in a log, and not in a topic",
+                hint='KafkaJob(..., table_policy=TablePolicy(on_drop="keep"))',
+            )
 
     @property
     def location(self) -> str:
@@ -216,9 +222,15 @@ class KafkaJob:
         # A wrong name is told here, and not by a micro-batch that failed.
         _ = native_schema(name) if self.native else _told_early(FormatRecipe(name))
 
-        def tables(log_id: str) -> Tables:
+        def tables(session: SparkSession, log_id: str) -> Tables:
             targets, policy = DeltaTargets(self.location, log_id), self.table_policy
             keep = self.maintenance
+            if targets.loading(session):  # a topic does not say which rows are still to come
+                raise TransientError(
+                    "spark-table-loading",
+                    "another stream is loading tables here",
+                    where=self.location,
+                )
             return Tables(
                 targets,
                 shapes,

@@ -79,6 +79,12 @@ def topic_of(options: Options) -> KafkaTopic | None:
             name = next(iter(options.broker), "recordFormat")
             raise ConfigError("spark-option", f"{name} goes with the URL of a topic")
         return None
+    if "@" in text:  # not repeated: there is a password in it
+        raise ConfigError(
+            "spark-option",
+            "a topic's URL has no user and no password, which Spark would show in its plans",
+            hint="write them as kafka.sasl.username and kafka.sasl.password=${VARIABLE}",
+        )
     found = _URL.fullmatch(text)
     if found is None:
         raise ConfigError(

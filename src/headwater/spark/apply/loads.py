@@ -35,7 +35,7 @@ from headwater.spark.mode.reading import (
     read_again,
     read_rows,
 )
-from headwater.spark.modes import Mode
+from headwater.spark.modes import Mode, Modes
 from headwater.spark.policy import TablePolicy
 from headwater.spark.source.frame import SPARK_DDL
 from headwater.spark.table.layout import Layout
@@ -74,13 +74,20 @@ class Loads:
         self._begun: set[tuple[str, Mode]] = set()
         self._looked = False
 
-    def over(self, session: SparkSession, until: int) -> list[tuple[TableId, Mode]]:
-        """The tables whose load may be over at the end of a batch, seen from outside."""
+    def over(self, session: SparkSession, until: int, modes: Modes) -> list[tuple[TableId, Mode]]:
+        """The tables whose load may be over at the end of a batch, seen from outside.
+
+        A table that `modes` do not keep is another stream's: its events do not come here, so
+        nothing is known of what its load still lacks.
+        """
         if not self._looked and isinstance(self._targets, Loading):
             found = self._targets.loading(session)
             self._begun.update((str(table), mode) for table, mode in found)
         self._looked = True
-        named = [(TableId(None, name), mode) for name, mode in sorted(self._begun)]
+        if not self._begun:
+            return []
+        kept = {(str(table), mode): table for table, mode in modes.known(self._history)}
+        named = [(kept[each], each[1]) for each in sorted(self._begun & kept.keys())]
         return [each for each in named if not self._history.owes(each[0], until)]
 
     def take(self, table: Target, task: Task, mode: Mode) -> Standing:

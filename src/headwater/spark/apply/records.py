@@ -7,39 +7,60 @@ writer tried again, is taken once.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from headwater.errors import ConfigError, GapError
 from headwater.event import TableId, TableSchema
 from headwater.spark.apply.tables import Apply
+from headwater.spark.gateway.files import Files
 
-LOG, SCHEMA = "headwater-log", "headwater-schema"
+LOG, SCHEMA, SEQUENCE = "headwater-log", "headwater-schema", "headwater-sequence"
+# With an underscore: what reads the folder as text does not see it.
+_LOG_MARK = "_log-"
 
 
 class Shapes:
-    """Shapes of tables by id, kept in a folder of the lake. Implements contract.TableHistory."""
+    """Shapes of tables by id, kept in a folder of the lake. Implements contract.TableHistory.
+
+    Each is kept with the number of the first record that told it: the order in which tables had
+    them matters. The log is kept with them: numbers of another one would be taken for its own.
+    """
 
     def __init__(self, folder: str) -> None:
         self._folder = folder
-        self._known: dict[int, TableSchema] | None = None
+        self._known: dict[int, tuple[int, TableSchema]] | None = None
 
-    def learn(self, session: SparkSession, definitions: list[str]) -> None:
-        """Keep what is new, durably: later records only name it."""
+    def claim(self, session: SparkSession, log_id: str) -> None:
+        """Let the folder be this log's."""
+        files, mine = Files(session, self._folder), f"{_LOG_MARK}{log_id}"
+        held = [name for name in files.names(self._folder) if name.startswith(_LOG_MARK)]
+        if not held:
+            files.mark(f"{self._folder}/{mine}")
+        elif held != [mine]:
+            raise GapError(
+                "spark-other-log", "the tables were kept from another log", where=self._folder
+            )
+
+    def learn(self, session: SparkSession, told: Mapping[str, int]) -> None:
+        """Keep what is new, durably: later records only name it. Each comes with its number."""
         known = self._load(session)
-        fresh = {shape.schema_id: shape for shape in map(_shape, definitions)}
-        fresh = {number: shape for number, shape in fresh.items() if number not in known}
+        fresh = {}
+        for definition, first in told.items():
+            shape = _shape(definition)
+            if shape.schema_id not in known:
+                fresh[shape.schema_id] = (first, shape)
         if fresh:
-            rows = [(shape.encode(),) for shape in fresh.values()]
+            rows = [(f"{first} {shape.encode()}",) for first, shape in fresh.values()]
             frame = session.createDataFrame(rows, "value string").coalesce(1)
             frame.write.mode("append").text(self._folder)
             known.update(fresh)
 
-    def _load(self, session: SparkSession) -> dict[int, TableSchema]:
+    def _load(self, session: SparkSession) -> dict[int, tuple[int, TableSchema]]:
         if self._known is None:
             try:
                 rows = session.read.text(self._folder).collect()
@@ -47,8 +68,9 @@ class Shapes:
                 if exc.getCondition() != "PATH_NOT_FOUND":
                     raise
                 rows = []
-            shapes = [_shape(row[0]) for row in rows]
-            self._known = {shape.schema_id: shape for shape in shapes}
+            parts = [row[0].partition(" ") for row in rows]
+            shapes = [(int(first), _shape(text)) for first, _, text in parts]
+            self._known = {shape.schema_id: (first, shape) for first, shape in shapes}
         return self._known
 
     def schema(self, schema_id: int) -> TableSchema:
@@ -60,11 +82,11 @@ class Shapes:
                 f"no record so far has told the shape {schema_id} of a table",
                 where=self._folder,
             )
-        return found
+        return found[1]
 
     def schemas(self) -> tuple[tuple[int, TableSchema], ...]:
-        """All versions; a topic does not say from when on each was used."""
-        return tuple((0, shape) for shape in (self._known or {}).values())
+        """All versions with the number of the record that first told each, in that order."""
+        return tuple(sorted((self._known or {}).values(), key=lambda each: each[0]))
 
     def owes(self, table: TableId, until: int) -> bool:
         """A topic does not say which rows are still to come: all go through the table's mode."""
@@ -87,7 +109,7 @@ class Records:
 
     decode: Callable[[DataFrame], DataFrame]
     shapes: Shapes
-    tables: Callable[[str], Apply]
+    tables: Callable[[SparkSession, str], Apply]
     _made: dict[str, Apply] = field(default_factory=dict)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -95,31 +117,40 @@ class Records:
         told = self._told(frame)
         if told is None:
             return
-        log_id, definitions = told
-        self.shapes.learn(frame.sparkSession, definitions)
+        log_id, shapes = told
         if log_id not in self._made:
-            self._made[log_id] = self.tables(log_id)
+            self.shapes.claim(frame.sparkSession, log_id)
+        self.shapes.learn(frame.sparkSession, shapes)
+        if log_id not in self._made:
+            self._made[log_id] = self.tables(frame.sparkSession, log_id)
         self._made[log_id](events_once(self.decode(frame)), batch_id)
 
-    def _told(self, frame: DataFrame) -> tuple[str, list[str]] | None:
-        header = f.explode("headers").alias("header")
+    def _told(self, frame: DataFrame) -> tuple[str, dict[str, int]] | None:
+        """The log, and each shape that is told with the number of the first record that does."""
+        said = {name: _header(name) for name in (LOG, SCHEMA, SEQUENCE)}
         rows = (
-            frame.select("partition", header)
-            .where(f.col("header.key").isin(LOG, SCHEMA))
-            .select("partition", "header.key", f.decode("header.value", "utf-8").alias("value"))
-            .distinct()
+            frame.select("partition", *(value.alias(name) for name, value in said.items()))
+            .groupBy("partition", LOG, SCHEMA)
+            .agg(f.min(f.col(SEQUENCE).cast("bigint")).alias("first"))
+            .where(f.col(LOG).isNotNull())
             .collect()
         )
         if any(row["partition"] for row in rows):
             raise ConfigError(
                 "spark-topic", "the topic has several partitions, and a log one order"
             )
-        logs = {row["value"] for row in rows if row["key"] == LOG}
+        logs = {row[LOG] for row in rows}
         if len(logs) > 1:
             raise GapError("spark-other-log", f"the topic holds records of {len(logs)} logs")
         if not logs:
             return None
-        return logs.pop(), [row["value"] for row in rows if row["key"] == SCHEMA]
+        return logs.pop(), {row[SCHEMA]: row["first"] for row in rows if row[SCHEMA] is not None}
+
+
+def _header(name: str) -> Column:
+    """What the first header of that name says, as text; NULL if there is none."""
+    same = f.filter("headers", lambda each: each["key"] == name)
+    return f.try_element_at(same, f.lit(1))["value"].cast("string")
 
 
 def _shape(text: str) -> TableSchema:

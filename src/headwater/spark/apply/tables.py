@@ -98,7 +98,8 @@ class Tables:
             ]
             done = self._run(frame, [*jobs, *late])
             self._settle(done, batch.after)
-            switched = self._finish_loads(frame, batch)
+            went_on = any(work.exception() is None for _, work in done)
+            switched = self._finish_loads(frame, batch, others_went_on=went_on)
         self._publish(frame, batch, [*(job.key for job, _ in done), *switched])
         self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
@@ -177,9 +178,7 @@ class Tables:
         return [Job(changes, mode, view, between[1]) for changes in batch.tables]
 
     def _named(self, name: str) -> tuple[TableId, Mode] | None:
-        tables = dict.fromkeys(schema.table for _, schema in self.history.schemas())
-        modes = self.modes.knowing(self.history)
-        known = {f"{table}@{mode}": (table, mode) for table in tables for mode in modes.of(table)}
+        known = {f"{table}@{mode}": (table, mode) for table, mode in self.modes.known(self.history)}
         return known.get(name)
 
     def _run(self, frame: DataFrame, jobs: Iterable[Job]) -> list[tuple[Job, Future[float]]]:
@@ -192,10 +191,12 @@ class Tables:
             run(job, session, self._lake)
         return time.perf_counter() - begin
 
-    def _finish_loads(self, frame: DataFrame, batch: Contents) -> list[Key]:
+    def _finish_loads(
+        self, frame: DataFrame, batch: Contents, *, others_went_on: bool
+    ) -> list[Key]:
         """A table that the batch does not mention may have had the last of its rows before."""
         loads, finished = self._lake.loads, []
-        for table, mode in loads.over(frame.sparkSession, batch.until):
+        for table, mode in loads.over(frame.sparkSession, batch.until, self.modes):
             name = f"{table}@{mode}"
             if name in self.parking:
                 continue
@@ -206,7 +207,7 @@ class Tables:
                     finished.append((table, mode))
             except Exception as exc:
                 error = exc if isinstance(exc, HeadwaterError) else classified(exc, str(table))
-                if not self.parking.may_park(error, others_went_on=True):
+                if not self.parking.may_park(error, others_went_on=others_went_on):
                     raise error from exc
                 self.parking.failed(name, batch.after, error)
                 self.reports.parked(name, batch.after, error)

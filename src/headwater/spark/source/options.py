@@ -17,7 +17,7 @@ from headwater.spark.source.place import EARLIEST, LATEST, Place, PlaceKind, at_
 _SOURCE = ("url", "log", "checkpointLocation", "snapshot", "onGap", "slot")
 _START = ("startingSequence", "startingTime", "startingPosition")
 _END = ("endingSequence", "endingTime")
-_STREAM = ("consumer", "maxRowsPerTrigger", "maxBytesPerTrigger")
+_STREAM = ("consumer", "maxRowsPerTrigger", "maxBytesPerTrigger", "attempt")
 _BROKER = "kafka."
 _FLAGS = {"true": True, "false": False}
 KNOWN = (
@@ -43,7 +43,8 @@ class Options:
     """The options of one read, checked. `given` has those that say where the events come from.
 
     Of a topic, `broker` has the settings of the client and `record_format` the records' format.
-    `encode_as` names the format that rows are to have; empty, they are events.
+    `encode_as` names the format that rows are to have; empty, they are events. A stream of an
+    `attempt` that its checkpoint does not know has a micro-batch, though it may be empty.
     """
 
     path: str
@@ -59,6 +60,7 @@ class Options:
     given: Mapping[str, str]
     record_format: str = ""
     encode_as: str = ""
+    attempt: str = ""
     broker: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -88,6 +90,7 @@ class Options:
             given={name: by_name[name] for name in _SOURCE if name in by_name},
             record_format=by_name.get("recordFormat", ""),
             encode_as=by_name.get("encodeAs", ""),
+            attempt=by_name.get("attempt", ""),
             broker={name[len(_BROKER) :]: given[name] for name in sorted(of_client)},
         )
 
@@ -103,7 +106,7 @@ class Options:
 
     def for_batch(self) -> Options:
         """The same, if a batch read understands them all."""
-        passed = (self.consumer or None, self.max_rows, self.max_bytes)
+        passed = (self.consumer or None, self.max_rows, self.max_bytes, self.attempt or None)
         for name, value in zip(_STREAM, passed, strict=True):
             if value is not None:
                 raise ConfigError("spark-option", f"{name} is for streams")

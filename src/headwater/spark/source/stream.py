@@ -8,6 +8,7 @@ Spark writes down where a micro-batch ends, but not where the first one began: a
 it asks for the beginning again, and `latest` would then be a later place. So every offset carries
 the number that the query began with, and a repeated first batch begins there.
 The end of a table's load may have no event of its own: it moves the offset, and the batch is empty.
+So does an attempt: when a stream starts, parked tables are tried again, also on a quiet log.
 """
 
 from __future__ import annotations
@@ -94,14 +95,17 @@ class LogStreamReader(RangeReader, DataSourceStreamReader, SupportsTriggerAvaila
             if start is None:
                 began = {} if self._origin is None else {"origin": self._origin}
                 said = {"sequence": reader.bounds().head, "log": reader.log_id}
-                return {**said, **began, "loads": reader.loads()}
+                return {**said, **began, "loads": reader.loads(), **self._attempt()}
             self._require_log(start, reader.log_id)
             begin = int(start["sequence"])
             head = reader.bounds().head if self._stop_at is None else self._stop_at
             end, admission = max(head, begin), self._admission(limit)
             if end > begin and not admission.unlimited:
                 end = admission.end(reader.segments(begin, end), begin, end)
-            return {**start, "sequence": end, "loads": reader.loads()}
+            return {**start, "sequence": end, "loads": reader.loads(), **self._attempt()}
+
+    def _attempt(self) -> dict[str, Any]:
+        return {"attempt": self._options.attempt} if self._options.attempt else {}
 
     def _admission(self, limit: ReadLimit | None) -> Admission:
         """What the options say, unless Spark asks for everything (`Trigger.Once` does)."""

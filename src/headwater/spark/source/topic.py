@@ -197,6 +197,7 @@ def _require_fitting(options: Options) -> None:
     position = options.start is not None and options.start.kind is PlaceKind.POSITION
     unfit = {
         "consumer": bool(options.consumer),
+        "attempt": bool(options.attempt),
         "maxBytesPerTrigger": options.max_bytes is not None,
         "pushFilters": options.push_filters,
         "startingPosition": position,

@@ -79,7 +79,7 @@ def as_of(
     store = store_at(session, location)
     rows = StateTable(store, _writer(store, location, consumer, log_id)).rows()
     until = _published(rows, sequence, location)
-    entries = last_entries(rows, until)
+    entries = [entry for entry in last_entries(rows, until) if not entry.is_left]
     if not entries:
         raise _nothing(location)
     tables = tuple(_versions(entries, store))

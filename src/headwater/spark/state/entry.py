@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headwater.event import TableId
 from headwater.spark.modes import Mode
 
 Key = tuple[TableId, Mode]
+# The version of a table that the stream keeps no more.
+_LEFT = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,15 @@ class Entry:
         """Which table this is about."""
         return self.table, self.mode
 
+    @property
+    def is_left(self) -> bool:
+        """Whether the stream keeps the table no more: what it says was true until then."""
+        return self.version == _LEFT
+
+    def left(self, sequence: int) -> Entry:
+        """That the stream keeps the table no more, from `sequence` on."""
+        return replace(self, sequence=sequence, version=_LEFT, applied=_LEFT, published=False)
+
     def stands_at(self, sequence: int) -> bool:
         """Whether this version is the table at `sequence`, given that no later entry is."""
         return self.sequence <= self.applied <= sequence
@@ -63,4 +74,6 @@ def latest(entries: Iterable[Entry]) -> dict[Key, Entry]:
 
 def out_of_step(last: Mapping[Key, Entry], sequence: int) -> tuple[Entry, ...]:
     """The tables that are not where the others are at `sequence`; none: the set is whole."""
-    return tuple(entry for entry in last.values() if not entry.stands_at(sequence))
+    return tuple(
+        entry for entry in last.values() if not entry.is_left and not entry.stands_at(sequence)
+    )

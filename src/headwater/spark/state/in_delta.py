@@ -6,9 +6,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.spark.sql import column_list, quoted
-from headwater.spark.state.columns import COLUMNS, COMPACT_BYTES, MANY_FILES, RETAIN_S, state_path
+from headwater.spark.state.columns import COLUMNS, MANY_FILES, state_path
 from headwater.spark.state.entry import Entry
 from headwater.spark.state.readable import unreadable
+from headwater.spark.state.tidy import tidied
 from headwater.spark.table.delta_append import append
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
 from headwater.spark.table.deltalog import newest
@@ -35,12 +36,8 @@ class DeltaStore:
         """Add rows; each batch adds a small file, so that they are written together at times."""
         self._create()
         version = append(self._session, self._path, rows, until)
-        upkeep = DeltaUpkeep(self._session, self._path)
-        if upkeep.files().count <= MANY_FILES:
-            return version
-        upkeep.compact(COMPACT_BYTES)
-        upkeep.expire(RETAIN_S)
-        return self.version()
+        compacted = tidied(DeltaUpkeep(self._session, self._path))
+        return self.version() if compacted else version
 
     def _create(self) -> None:
         if self.version() < 0:

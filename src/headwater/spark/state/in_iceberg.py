@@ -5,8 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.spark.state.columns import COLUMNS, COMPACT_BYTES, MANY_FILES, RETAIN_S
+from headwater.spark.state.columns import COLUMNS
 from headwater.spark.state.entry import Entry
+from headwater.spark.state.tidy import tidied
 from headwater.spark.table.iceberg.catalog import FORGETFUL, Address, catalog_of, create
 from headwater.spark.table.iceberg.history import History
 from headwater.spark.table.iceberg.metadata import history_of, load
@@ -40,10 +41,7 @@ class IcebergStore:
         del until  # each row says it
         self._create()
         self._session.createDataFrame(rows).writeTo(self._own.name).append()
-        upkeep = IcebergUpkeep(self._session, self._own)
-        if upkeep.files().count > MANY_FILES:
-            upkeep.compact(COMPACT_BYTES)
-            upkeep.expire(RETAIN_S)
+        tidied(IcebergUpkeep(self._session, self._own))
         return self.version()
 
     def _create(self) -> None:

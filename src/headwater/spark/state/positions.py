@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from headwater.contract import SchemaHistory
 from headwater.event import TableId
 from headwater.spark.modes import Mode, Modes
-from headwater.spark.state.entry import Entry, Key, Reached
+from headwater.spark.state.entry import Entry, Reached
 from headwater.spark.table.target import Targets
 
 
@@ -36,18 +36,13 @@ class State:
 
     until: int | None
     last: Sequence[Entry]
-    tables: Sequence[str] = ()
-
-    def keeps(self, table: TableId) -> bool:
-        """Whether the stream keeps the table."""
-        return not self.tables or table.matches(self.tables)
 
 
 def tables_there(
     session: SparkSession, targets: Targets, history: SchemaHistory, modes: Modes
 ) -> Iterator[Reached]:
     """The tables that exist and have taken something, of all that the log ever knew."""
-    for table, mode in _known(history, modes):
+    for table, mode in modes.known(history):
         found = reached(targets, session, table, mode)
         if found is not None and found.applied:
             yield found
@@ -62,16 +57,6 @@ def reached(targets: Targets, session: SparkSession, table: TableId, mode: Mode)
     return Reached(table, mode, target.place, standing.version, standing.applied)
 
 
-def _known(history: SchemaHistory, modes: Modes) -> dict[Key, int]:
-    """Tables with the sequence number before which none of their events can be."""
-    first: dict[Key, int] = {}
-    modes = modes.knowing(history)
-    for begin, schema in history.schemas():
-        for mode in modes.of(schema.table):
-            first.setdefault((schema.table, mode), begin)
-    return first
-
-
 def places(
     session: SparkSession,
     targets: Targets,
@@ -80,8 +65,8 @@ def places(
     state: State,
 ) -> list[Place]:
     """The tables of the log and of the state that are kept, by name."""
-    known = {key: first for key, first in _known(history, modes).items() if state.keeps(key[0])}
-    last = {entry.key: entry for entry in state.last if state.keeps(entry.table)}
+    known = modes.known(history)
+    last = {entry.key: entry for entry in state.last if modes.keeps(entry.table)}
     found = []
     for table, mode in sorted({*known, *last}, key=lambda key: (str(key[0]), key[1])):
         standing = targets.open(session, table, mode).standing()

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
 
+from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark.state.entry import Entry, Key, Reached, latest, out_of_step
 from headwater.spark.state.store import Kind, store_of
@@ -36,6 +37,7 @@ class Publication:
     writer: Writer
     whole_only: bool = True
     kind: Kind = "delta"
+    keeps: Callable[[TableId], bool] = field(default=lambda _table: True, compare=False)
     _last: dict[Key, Entry] = field(default_factory=dict, compare=False)
     _until: int = field(default=0, compare=False)
     # Of the state table as we left it: if it is still there, nobody else has written.
@@ -56,6 +58,11 @@ class Publication:
         if not self._last and not moved:  # nothing can be seen yet: tables are being loaded
             return
         fresh = [self._entry(each, batch, batch.until) for each in moved]
+        fresh += [
+            entry.left(batch.until)
+            for entry in self._last.values()
+            if not entry.is_left and not self.keeps(entry.table)
+        ]
         if not self._last:
             fresh += self._older(batch, present())
         last = {**self._last, **latest(fresh)}

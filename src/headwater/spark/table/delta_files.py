@@ -62,7 +62,10 @@ def after_commit(
 
 
 def overlapping(files: Mapping[str, Any], column: str, ranges: Ranges) -> Mapping[str, Any]:
-    """The files that may hold a value in one of the ranges; all of them if there is none."""
+    """The files that may hold a value in one of the ranges; all of them if there is none.
+
+    The column is named as the files name it.
+    """
     if not ranges:
         return files
     told = [(_as_told(low), _as_told(high)) for low, high in ranges]

@@ -25,6 +25,7 @@ from headwater.spark.table.deltalog import VECTORS, carried, carrying, log_at
 from headwater.spark.table.target import Whole
 
 _FEED = "delta.enableChangeDataFeed"
+_PHYSICAL = "delta.columnMapping.physicalName"
 
 
 class Replacement:
@@ -63,7 +64,7 @@ class Replacement:
         files = self._known.of(self._path, self._begun.snapshot())
         keys = sought(whole.rows.select(*map(quoted, whole.key)), whole.reach.count())
         # By their bounds, not by a condition: Spark would compile anew for every batch's.
-        there = overlapping(files, whole.key[0], whole.reach.ranges())
+        there = overlapping(files, self._in_files(whole.key[0]), whole.reach.ranges())
         with ThreadPoolExecutor(1) as beside:
             marking = beside.submit(marks_of, self._session, self._begun, there, keys)
             added = self._written(whole.rows.where(~f.col(whole.gone)))
@@ -75,6 +76,11 @@ class Replacement:
             version = finish(self._session, self._begun, actions)
         removed = [each.path() for each in marks.removals]
         self._known.keep(self._path, self._begun, version, after_commit(files, removed, added))
+
+    def _in_files(self, name: str) -> str:
+        """The name that a column has in the files: another one, if it was renamed since."""
+        told = self._begun.metadata().schema().apply(name).metadata()
+        return str(told.getString(_PHYSICAL)) if told.contains(_PHYSICAL) else name
 
     def _written(self, rows: DataFrame) -> list[Any]:
         told = rows.select(*map(quoted, self._names))
