@@ -81,7 +81,8 @@ class Publication:
             return batch.reached
         if self._until > batch.until:
             return ()
-        return [each for each in batch.reached if (each.table, each.mode) not in self._last]
+        seen = {key for key, entry in self._last.items() if not entry.is_left}
+        return [each for each in batch.reached if (each.table, each.mode) not in seen]
 
     def _older(self, batch: Finished, present: Iterable[Reached]) -> list[Entry]:
         """Tables that the batch did not touch stand at their own position, or ahead of it."""

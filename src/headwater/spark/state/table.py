@@ -113,11 +113,14 @@ def last_entries(rows: DataFrame, until: int | None = None) -> list[Entry]:
 
 
 def _newest(rows: DataFrame) -> list[Row]:
-    """The last row of each table, and the last that has none."""
+    """The last row of each table, and the last that has none.
+
+    Of two at one number, the one of a table that is kept counts and not the one that says it left.
+    """
     micros = [f.unix_micros(name).alias(name) for name in _TIMES]
     plain = [name for name in COLUMNS if name not in _TIMES]
     newest = rows.groupBy("schema", "table", "mode").agg(
-        f.max_by(f.struct(*plain, *micros), "sequence").alias("entry")
+        f.max_by(f.struct(*plain, *micros), f.struct("sequence", "applied")).alias("entry")
     )
     return [row["entry"] for row in newest.collect()]
 
