@@ -18,6 +18,7 @@ from headwater.errors import ConfigError, GapError
 from headwater.event import TableId, TableSchema
 from headwater.spark.apply.tables import Apply
 from headwater.spark.gateway.files import Files
+from headwater.spark.table.claim import claim
 
 LOG, SCHEMA, SEQUENCE = "headwater-log", "headwater-schema", "headwater-sequence"
 # With an underscore: what reads the folder as text does not see it.
@@ -37,14 +38,7 @@ class Shapes:
 
     def claim(self, session: SparkSession, log_id: str) -> None:
         """Let the folder be this log's."""
-        files, mine = Files(session, self._folder), f"{_LOG_MARK}{log_id}"
-        held = [name for name in files.names(self._folder) if name.startswith(_LOG_MARK)]
-        if not held:
-            files.mark(f"{self._folder}/{mine}")
-        elif held != [mine]:
-            raise GapError(
-                "spark-other-log", "the tables were kept from another log", where=self._folder
-            )
+        claim(Files(session, self._folder), self._folder, _LOG_MARK, log_id)
 
     def learn(self, session: SparkSession, told: Mapping[str, int]) -> None:
         """Keep what is new, durably: later records only name it. Each comes with its number."""

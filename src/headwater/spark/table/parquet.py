@@ -20,9 +20,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from headwater.errors import ConfigError, GapError
+from headwater.errors import ConfigError
 from headwater.failpoint import failpoint
 from headwater.spark.gateway.files import Files
+from headwater.spark.table.claim import claim
 from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
 from headwater.spark.table.standing import standing
 
@@ -53,13 +54,7 @@ class Appended:
 
     def claim(self, log_id: str) -> None:
         """Let the folder be this log's; another log's numbers would be taken for these."""
-        held = [name for name in self._files.names(self._own) if name.startswith(_LOG)]
-        if not held:
-            self._files.mark(f"{self._own}/{_LOG}{log_id}")
-        elif held != [f"{_LOG}{log_id}"]:
-            raise GapError(
-                "spark-other-log", "the folder holds changes of another log", where=self._path
-            )
+        claim(self._files, self._own, _LOG, log_id)
 
     def batches(self, after: int = 0) -> list[int]:
         """The micro-batches that were written to the end, each as one file, in order."""
