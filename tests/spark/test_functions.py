@@ -35,6 +35,7 @@ from headwater.testing.builders import IDENTITY, inserts, source_batch
 from headwater.transform import Chain, KeepRows, KeepTables
 from tests.spark.lake import Lake
 from tests.spark.letters import Letters
+from tests.spark.things import FINAL, expected, story
 from tests.unit.format.cdc_tables import POST, TABLES, USER, added, batch, changed, removed
 
 pytestmark = pytest.mark.spark
@@ -239,6 +240,20 @@ def test_latest_per_key_is_the_table_when_the_frame_is_its_whole_history(
     none = latest_per_key(events.where("false"), "public.letters", log=lake.log.reader())
     assert none.columns == last.columns
     assert none.count() == 0
+
+
+def test_latest_per_key_knows_columns_by_their_numbers_when_names_change_hands(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The key is renamed, two columns change names, one goes and another takes its name."""
+    things, _ = story(SqliteLog.create(tmp_path / "things.hwlog"))
+    things.write()
+    names = {number: name for number, name in FINAL.items() if number != 5}
+    events = spark.read.format("headwater").load(str(things.log.path))
+    last = latest_per_key(events, "public.things", log=things.log.path)
+    assert set(last.columns[:-3]) == set(names.values())
+    rows = last.where("NOT _headwater_deleted").select(*names.values(), "_headwater_sequence")
+    assert sorted(map(tuple, rows.collect()), key=repr) == expected(things, "mirror", names)
 
 
 def test_functions_that_need_a_batch_or_a_table_say_so(

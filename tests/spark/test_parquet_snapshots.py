@@ -158,5 +158,8 @@ def test_folder_takes_wider_types_and_says_when_types_are_unlike_or_the_log_is_a
     assert (table.snapshots(), sorted(row["qty"] for row in rows.collect())) == ([2], [5, 1 << 40])
     with pytest.raises(ConfigError, match="spark-type-changed"):
         AppendLog(lake, reader, reader.log_id, SnapshotPolicy(every=1))(frame(3), 2)
+    table.claim(reader.log_id, ["id"])
+    with pytest.raises(ConfigError, match="spark-key-changed"):
+        table.claim(reader.log_id, ["oid"])
     with pytest.raises(GapError, match="changes of another log"):
         AppendLog(lake, reader, "another")(frame(3), 2)

@@ -7,6 +7,8 @@ import math
 import random
 import struct
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,9 +19,13 @@ from headwater.app.proof.encoding import Encoder
 from headwater.app.proof.narrow import compare
 from headwater.app.proof.spark_side import SparkSide
 from headwater.app.proof.spill import Spill
+from headwater.errors import ConfigError
 from headwater.event import Column, LogicalType, TableId, TableSchema
 from headwater.spark.change.columns import image_ddl, typed
+from headwater.spark.modes import Modes
+from headwater.spark.proof.applied import AppliedTables
 from headwater.spark.proof.hashed import HashedRows
+from headwater.spark.table.delta import DeltaTargets
 
 pytestmark = pytest.mark.spark
 
@@ -110,3 +116,52 @@ def test_spark_hashes_rows_as_the_source_s_side_does_for_every_type(spark: Spark
         '{"id":9,"kind.of`key":"k0"}',
         '{"id":11,"kind.of`key":"k2"}',
     }
+
+
+def test_rows_are_equal_when_a_table_spells_a_name_in_another_case(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Names that differ by case are one to Spark, so no ALTER has changed the spelling."""
+    columns = (
+        Column("id", LogicalType.parse("int64")),
+        Column("name", LogicalType.parse("string")),
+    )
+    schema = TableSchema(TableId(None, "spelt"), columns, ("id",))
+    targets = DeltaTargets(str(tmp_path), "log")
+    sums = []
+    for names in ("ID", "Name"), ("id", "name"):
+        path = targets.open(spark, schema.table, "mirror").place
+        rows = spark.createDataFrame([(1, "a"), (2, None)], f"{names[0]} bigint, {names[1]} string")
+        rows.write.format("delta").mode("overwrite").option("overwriteSchema", "true").save(path)
+        applied = AppliedTables(spark, str(tmp_path), targets, Modes()).read(schema)
+        assert applied is not None
+        hashed = applied.rows(())
+        sums.append(sorted(hashed.ranges(0)))
+        assert sorted(key["id"] for _, _, key, _ in hashed.rows([""])) == [1, 2]
+    assert sums[0] == sums[1]
+    other = replace(schema, primary_key=("oid",))
+    with pytest.raises(ConfigError, match="no column oid"):
+        AppliedTables(spark, str(tmp_path), targets, Modes()).read(other)
+
+
+def test_rows_are_equal_when_the_source_has_a_type_with_less_room(spark: SparkSession) -> None:
+    """Such a change is nothing to do for a table; a value that would not fit there differs."""
+    kinds = {"id": "int32", "price": "decimal(10,2)", "day": "date", "size": "int32"}
+    columns = tuple(Column(name, LogicalType.parse(kind)) for name, kind in kinds.items())
+    schema = TableSchema(TableId(None, "narrowed"), columns, ("id",))
+
+    def hashes(wide: str) -> list[str]:
+        rows = spark.sql(
+            f"SELECT {wide} FROM VALUES (1, 1.5, DATE'2024-01-01', 5), (2, NULL, NULL, NULL)"
+            " AS t (id, price, day, size)"
+        )
+        return sorted(each_hash for _, each_hash, _, _ in HashedRows(rows, schema).rows([""]))
+
+    same = hashes(
+        "bigint(id) id, CAST(price AS decimal(12,4)) price, CAST(day AS timestamp_ntz) day,"
+        " double(size) size"
+    )
+    plain = "int(id) id, CAST(price AS decimal(10,2)) price, day, int(size) size"
+    assert same == hashes(plain)
+    other = "int(id) id, CAST(price + 0.0001 AS decimal(12,4)) price, day, double(size) size"
+    assert len(set(hashes(other)) - set(same)) == 1

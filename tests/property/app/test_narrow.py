@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headwater.app.proof.encoding import Encoder
-from headwater.app.proof.narrow import Comparison, compare
+from headwater.app.proof.narrow import Comparison, _verdicts, compare
 from headwater.app.proof.ranges import Entry, MemorySide, Summary
 from headwater.app.proof.spill import Spill
 from headwater.event import Column, Kind, LogicalType, TableId, TableSchema
@@ -118,3 +118,10 @@ def test_compare_counts_rows_when_they_have_no_key() -> None:
         fewer = MemorySide(entry_of(bag, row) for row in rows[2:])
         found = compare(fewer, spill, keyed=False)
     assert found.differences.missing == (f"row:{bag.hash(rows[0]).hex()}",) * 2
+
+
+def test_key_is_told_as_the_source_spells_it_when_a_table_keeps_it_as_text() -> None:
+    """Rows are looked for at the source by it: a text would find no integer there."""
+    target, source = ('{"id":"5"}', {"a": 1}), ('{"id":5}', {"b": 1})
+    assert _verdicts(target, source, keyed=True) == [("different", '{"id":5}')]
+    assert _verdicts(target, None, keyed=True) == [("extra", '{"id":"5"}')]

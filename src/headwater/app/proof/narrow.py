@@ -169,7 +169,8 @@ def _verdicts(
         return []
     if keyed:
         kind = "missing" if not mine else "extra" if not other else "different"
-        return [(kind, key or other_key)]
+        # As the source spells it: what is read again there is looked for by that.
+        return [(kind, other_key or key)]
     (row,) = mine.keys() | other.keys()
     surplus = mine.get(row, 0) - other.get(row, 0)
     return [("extra" if surplus > 0 else "missing", f"row:{row}")] * abs(surplus)

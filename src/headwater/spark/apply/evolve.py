@@ -8,11 +8,12 @@ from dataclasses import dataclass, field, replace
 
 from headwater.contract import Asking, Verb, Wish
 from headwater.errors import ConfigError
-from headwater.event import Column, TableId, TableSchema
+from headwater.event import Column, TableId
 from headwater.spark.change.changes import TableChanges
 from headwater.spark.modes import Mode
 from headwater.spark.policy import SchemaPolicy
 from headwater.spark.table.evolution import Keeping, Plan, planned
+from headwater.spark.table.fit import fitted
 from headwater.spark.table.refusal import Refusal
 from headwater.spark.table.shape import TableShape, memory
 from headwater.spark.table.target import Target
@@ -51,7 +52,7 @@ class Evolution:
             target.alter(plan.alterations)
             _remember(target, plan, shape)
         forgiving = self.policy.forgives(changes.schema.table)
-        return replace(_fitted(changes, plan), forgiving=forgiving), bool(plan.alterations)
+        return replace(fitted(changes, plan), forgiving=forgiving), bool(plan.alterations)
 
     def _ask(self, table: TableId, added: tuple[Column, ...]) -> None:
         """Ask for the values that rows got in a new column without an event of their own."""
@@ -64,18 +65,6 @@ class Evolution:
                 # Rows without a value are told rightly already.
                 wish = Wish(verb=Verb.START, table=str(table), where=f'"{name}" IS NOT NULL')
                 commands.ask(wish, once=f"added column {table}.{column.name}{number}")
-
-
-def in_one_shape(changes: TableChanges) -> TableChanges:
-    """The changes as rows of a table that begins with them."""
-    shapes = [each.schema for each in changes.shapes]
-    plan = planned(SchemaPolicy(), shapes, None, Keeping())
-    return changes if isinstance(plan, Refusal) else _fitted(changes, plan)
-
-
-def _fitted(changes: TableChanges, plan: Plan) -> TableChanges:
-    schema = TableSchema(changes.schema.table, plan.columns(), plan.key)
-    return replace(changes, schema=schema, readings=plan.readings())
 
 
 def _keeping(changes: TableChanges, mode: Mode, after: int) -> Keeping:

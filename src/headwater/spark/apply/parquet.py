@@ -12,9 +12,9 @@ from pyspark.sql import DataFrame
 from headwater.contract import SchemaHistory
 from headwater.errors import HeadwaterError
 from headwater.failpoint import failpoint
-from headwater.spark.apply.evolve import in_one_shape
 from headwater.spark.change.changes import TableChanges, row_changes
 from headwater.spark.change.contents import classified, contents
+from headwater.spark.table.fit import in_one_shape
 from headwater.spark.table.parquet import Appended, SnapshotPolicy
 from headwater.spark.table.path import table_path
 from headwater.spark.table.standing import appended
@@ -54,7 +54,7 @@ class AppendLog:
     def _append(self, frame: DataFrame, changes: TableChanges, until: int) -> None:
         folder = table_path(self.target, changes.schema.table)
         table = Appended(frame.sparkSession, folder)
-        table.claim(self.log_id)
+        table.claim(self.log_id, changes.schema.primary_key)
         applied = table.applied()
         if applied < until:
             # What a truncate leaves nothing of is appended all the same: these are all changes.

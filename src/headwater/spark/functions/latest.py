@@ -15,6 +15,7 @@ from headwater.spark.change.moves import completed
 from headwater.spark.functions.order import require_batch
 from headwater.spark.functions.typed import of_schema
 from headwater.spark.sql import quoted
+from headwater.spark.table.fit import in_one_shape
 from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE, UNAVAILABLE
 
 
@@ -29,16 +30,17 @@ def latest_per_key(frame: DataFrame, schema: TableSchema, history: SchemaHistory
         raise ConfigError("spark-no-key", f"table {schema.table} has no primary key")
     ours = require_batch(frame, "latest_per_key").where(of_schema(schema))
     found = contents(ours, history).tables
-    changes = found[0] if found else _nothing(schema)
+    changes = in_one_shape(found[0]) if found else _nothing(schema)
+    names = (found[0] if found else changes).columns
     rows = row_changes(ours, changes, changes.floor(0))
     if changes.carrying:
         rows = completed(rows, changes, None)
     last = latest.latest_per_key(rows, changes, emptied=changes.emptied(0))
     return last.select(
-        *(f.col(quoted(name)) for name in changes.columns),
+        *(f.col(quoted(name)) for name in names),
         f.col(SEQ).alias(SEQUENCE),
         f.col(DELETED).alias(DELETED_FLAG),
-        f.col(MISSING).alias(UNAVAILABLE),
+        f.array_intersect(f.col(MISSING), f.lit([*names])).alias(UNAVAILABLE),
     )
 
 

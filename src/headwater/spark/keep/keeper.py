@@ -77,9 +77,13 @@ class Keeper:
         found: list[tuple[int, str, Upkeep, Files]] = []
         for table, mode in written:
             name = f"{table}@{mode}"
-            upkeep = self.tables.upkeep(session, table, mode)
-            files = upkeep.files()
-            self.watch.files(name, files, upkeep.last_cost())
+            try:
+                upkeep = self.tables.upkeep(session, table, mode)
+                files = upkeep.files()
+                self.watch.files(name, files, upkeep.last_cost())
+            except Exception as exc:  # noqa: BLE001 - the batch is applied; files can wait
+                self.watch.failed(name, exc)
+                continue
             surplus = files.surplus(self.policy.target_bytes)
             if surplus > self.policy.surplus:
                 found.append((surplus, name, upkeep, files))

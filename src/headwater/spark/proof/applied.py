@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.errors import TransientError
+from headwater.errors import ConfigError, TransientError
 from headwater.event import TableId, TableSchema
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.proof.hashed import HashedRows
@@ -70,8 +70,18 @@ class AppliedTables:
             found = self._kept(self._targets, schema.table, mode)
         if found is None:
             return None
-        applied, frame = found
-        present = tuple(each for each in schema.columns if each.name in frame.columns)
+        applied, rows = found
+        # A table keeps its own spelling of a name that only changed its case.
+        spelt = {name.lower(): name for name in rows.columns}
+        present = tuple(each for each in schema.columns if each.name.lower() in spelt)
+        absent = {*schema.primary_key} - {each.name for each in present}
+        if absent:
+            raise ConfigError(
+                "spark-key-changed",
+                f"the table has no column {min(absent)}, which is of the source's key",
+                where=f"table {schema.table}",
+            )
+        frame = rows.withColumnsRenamed({spelt[each.name.lower()]: each.name for each in present})
         shown = replace(schema, columns=present)
         return Applied(applied, lambda without: HashedRows(frame, shown, without))
 

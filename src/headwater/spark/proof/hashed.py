@@ -15,7 +15,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.types import StringType
 
 from headwater.event import Column, Kind, LogicalType, TableSchema
-from headwater.spark.proof.encoding import row_hash
+from headwater.spark.proof.encoding import row_hash, text_of
 from headwater.spark.proof.rows import read_value
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import PREFIX
@@ -39,10 +39,13 @@ class HashedRows:
         columns = [_as_kept(frame, column) for column in schema.columns]
         by_name = {column.name: column for column in columns}
         self._key = [by_name[name] for name in schema.primary_key]
+        held = {each.name: each.dataType.simpleString() for each in frame.schema}
+        texts = {column.name: text_of(column, held[column.name]) for column in columns}
+        key = {column.name: texts[column.name] for column in self._key}
         rows = frame.select(
             *(f.col(quoted(column.name)) for column in self._key),
-            row_hash(self._key or columns).alias(_PLACE),
-            row_hash(columns).alias(_HASH),
+            row_hash(key or texts).alias(_PLACE),
+            row_hash(texts).alias(_HASH),
         )
         if without:
             left_out = pa.table({_PLACE: pa.array(sorted(without), pa.string())})

@@ -11,9 +11,11 @@ Spark does not list names that begin with an underscore: who reads the folder re
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from hashlib import sha256
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -33,6 +35,7 @@ _SNAPSHOT = "snapshot-"
 _WHOLE = ".whole"
 _TRUNCATED = "truncated-"
 _LOG = "log-"
+_KEY = "key-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,9 +55,28 @@ class Appended:
         self._own = f"{path}/_headwater"
         self._files = Files(session, path)
 
-    def claim(self, log_id: str) -> None:
-        """Let the folder be this log's; another log's numbers would be taken for these."""
+    def claim(self, log_id: str, key: Sequence[str] = ()) -> None:
+        """Let the folder be this log's, with this key, if there is one.
+
+        Another log's numbers would be taken for these, and rows of another key for one another.
+        """
         claim(self._files, self._own, _LOG, log_id)
+        if not key or self._key_is(key):
+            return
+        raise ConfigError(
+            "spark-key-changed",
+            f"the key is ({', '.join(key)}) and was another, by which older changes are told apart",
+            where=self._path,
+            hint="apply the table to a new target, or with table_format: delta",
+        )
+
+    def _key_is(self, key: Sequence[str]) -> bool:
+        """Whether the table has this key, as it has if it had none so far."""
+        mine = f"{_KEY}{sha256(json.dumps([*key]).encode()).hexdigest()[:32]}"
+        held = [name for name in self._files.names(self._own) if name.startswith(_KEY)]
+        if not held:
+            self._files.mark(f"{self._own}/{mine}")
+        return held in ([], [mine])
 
     def batches(self, after: int = 0) -> list[int]:
         """The micro-batches that were written to the end, each as one file, in order."""

@@ -1,0 +1,24 @@
+"""Changes of several shapes as rows of one: columns are known by their numbers, not their names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from headwater.event import TableSchema
+from headwater.spark.change.changes import TableChanges
+from headwater.spark.policy import SchemaPolicy
+from headwater.spark.table.evolution import Keeping, Plan, planned
+from headwater.spark.table.refusal import Refusal
+
+
+def in_one_shape(changes: TableChanges) -> TableChanges:
+    """The changes as rows of a table that begins with them."""
+    shapes = [each.schema for each in changes.shapes]
+    plan = planned(SchemaPolicy(), shapes, None, Keeping())
+    return changes if isinstance(plan, Refusal) else fitted(changes, plan)
+
+
+def fitted(changes: TableChanges, plan: Plan) -> TableChanges:
+    """The changes as rows of the table that a plan makes."""
+    schema = TableSchema(changes.schema.table, plan.columns(), plan.key)
+    return replace(changes, schema=schema, readings=plan.readings())
