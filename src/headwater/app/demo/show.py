@@ -136,6 +136,8 @@ def _writer(stage: Stage, options: DemoOptions) -> Iterator[subprocess.Popen[str
     words = [str(stage.database), str(options.seconds), str(options.seed)]
     process = subprocess.Popen(  # noqa: S603 - our own module
         [sys.executable, "-m", module, *words],
+        # A copy: Spark starts in another thread and changes the process's own, which exec reads.
+        env=os.environ.copy(),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
