@@ -28,7 +28,7 @@ class CursorPlaces:
         """Every parked table with the last event that it has taken."""
         return {
             table: cursor.acked
-            for cursor in SqliteLog(self.log_path).info().cursors
+            for cursor in SqliteLog(self.log_path).places()
             if (table := parked_table(cursor.name, self.consumer)) is not None
             and self._keeps(table)
         }

@@ -49,7 +49,7 @@ class SqliteLogOpener:
 
     def acked(self, path: str, name: str) -> int | None:
         """How far the consumer is, if there is one of that name."""
-        known = SqliteLog(path).info().cursors
+        known = SqliteLog(path).places()
         return next((cursor.acked for cursor in known if cursor.name == name), None)
 
     def cursor(self, path: str, name: str, start: int = 0) -> Cursor:
