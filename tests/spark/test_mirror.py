@@ -58,7 +58,7 @@ def _source_rows(shop: Shop, schema: TableSchema) -> list[dict[str, object]]:
     rows = shop.db.execute(
         f"SELECT {image.image_sql(typed, names)} FROM {schema.table.name}"
     ).fetchall()
-    return [as_stored(json.loads(text), schema) for (text,) in rows]
+    return [as_stored(text, schema) for (text,) in rows]
 
 
 def _assert_equal(spark: SparkSession, shop: Shop, target: Path, kind: TableFormat) -> None:

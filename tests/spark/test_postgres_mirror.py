@@ -104,7 +104,7 @@ def _assert_equal(
         schema = newest[table]
         with open_rows(config) as rows:
             images = [image for part in rows.images(table) for image in part.to_pylist()]
-        expected = [as_stored(json.loads(image), schema) for image in images]
+        expected = [as_stored(image, schema) for image in images]
         frame = spark.read.format("delta").load(table_path(str(target), table))
         held, wanted = _by_key(stored_rows(frame, schema), schema), _by_key(expected, schema)
         assert held.keys() == wanted.keys()

@@ -28,6 +28,7 @@ from headwater.event import (
     encode_row,
     to_python,
 )
+from headwater.event.verbatim import value_of
 from headwater.spark.functions.typed import typed
 from headwater.spark.source.frame import to_spark
 from headwater.testing.strategies import json_values, texts
@@ -147,19 +148,22 @@ def _assert_same(image: dict[str, Any], held: dict[str, Any]) -> None:
         match logical.kind:
             case _ if told is None:
                 assert held[name] is None, name
-            case Kind.JSON | Kind.DYNAMIC:
-                text = held[name]
-                assert (text if isinstance(told, str) else json.loads(text)) == told, name
+            case Kind.JSON:
+                assert held[name] == _compact(told), name
+            case Kind.DYNAMIC:
+                assert value_of(held[name], logical) == told, name
             case Kind.FLOAT32 | Kind.FLOAT64:
                 kind = np.float32 if logical.kind is Kind.FLOAT32 else np.float64
                 assert np.array_equal(kind(held[name]), kind(wanted), equal_nan=True), name
             case Kind.ARRAY if logical.element is not None and logical.element.kind is Kind.JSON:
-                assert [
-                    t if isinstance(v, str) else json.loads(t)
-                    for t, v in zip(held[name], told, strict=True)
-                ] == told
+                assert held[name] == [*map(_compact, told)]
             case _:
                 assert held[name] == wanted, name
+
+
+def _compact(value: Any) -> str:
+    """The text of a value in an image."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _is_text(logical: LogicalType) -> bool:

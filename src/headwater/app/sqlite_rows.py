@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow.compute as pc
 
@@ -15,6 +13,7 @@ from headwater.app.database import opened
 from headwater.contract import LogReader
 from headwater.errors import ConfigError
 from headwater.event import Position, TableSchema
+from headwater.event.verbatim import Image
 from headwater.source.sqlite.generation import read_installed
 from headwater.source.sqlite.identifiers import quote
 from headwater.source.sqlite.image import image_sql
@@ -25,7 +24,6 @@ from headwater.source.sqlite.place import Place
 from headwater.source.sqlite.types import table_schema
 
 LogPosition = Callable[[], str | None]
-Row = Mapping[str, Any]
 
 
 class SqliteRows:
@@ -45,7 +43,7 @@ class SqliteRows:
             for each in installed.active
         }
 
-    def rows(self, table: str) -> Iterator[Row]:
+    def images(self, table: str) -> Iterator[Image]:
         """Rows through the expression that capture uses, so that every value has one form."""
         schema = self.schemas.get(table)
         if schema is None:
@@ -57,7 +55,7 @@ class SqliteRows:
         for (text,) in self._db.execute(
             f"SELECT CAST({image} AS BLOB) FROM main.{quote(table)} AS held"
         ):
-            yield json.loads(text)
+            yield text
 
     def estimate(self, table: str) -> int | None:
         """Counted: SQLite does that without looking into rows."""

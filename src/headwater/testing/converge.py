@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.spark.job import TableJob
-from headwater.event import TableSchema
+from headwater.event import TableSchema, encode_row
 from headwater.log import SqliteLog
 from headwater.spark.proof.rows import as_stored, stored_rows
 from headwater.spark.table.parquet import current_rows
@@ -129,5 +129,5 @@ def _compared(frame: DataFrame, history: History, schema: TableSchema) -> str:
     if lacking:
         return f"the table has no column {', '.join(lacking)}"
     wanted = history.oracle(schema.table).rows.values()
-    stored = (as_stored(row, schema) for row in wanted)
+    stored = (as_stored(encode_row(row), schema) for row in wanted)
     return difference(stored_rows(frame, schema), stored, schema.primary_key)

@@ -18,7 +18,7 @@ from headwater.app.proof.encoding import Row
 from headwater.app.proof.verifier import Bounds, Proof, TargetTable, Verifier
 from headwater.app.sqlite_rows import sqlite_rows
 from headwater.contract import LogReader
-from headwater.event import Delete, Replace, TableSchema, Truncate, row_write
+from headwater.event import Delete, Replace, TableSchema, Truncate, decode_row, row_write
 from headwater.log import SqliteLog
 from headwater.observe import SystemClock
 from tests.held import held
@@ -139,5 +139,5 @@ def test_rows_have_capture_s_form_when_values_are_strange(tmp_path: Path) -> Non
     reader = pipeline.log.reader()
     captured = [event.after for batch in reader.read(0) for event in batch]
     with sqlite_rows(database, lambda: None) as source:
-        assert list(source.rows("odd")) == captured
+        assert list(map(decode_row, source.images("odd"))) == captured
     reader.close()

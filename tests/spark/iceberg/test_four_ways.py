@@ -73,4 +73,4 @@ def _applied(shop: Shop, schema: TableSchema) -> list[str]:
         for event in batch:
             if event.table == schema.table.name and event.op is not Operation.SCHEMA_CHANGE:
                 oracle.hear(event)
-    return sorted(encode_row(as_stored(row, schema)) for row in oracle.rows.values())
+    return sorted(encode_row(as_stored(encode_row(row), schema)) for row in oracle.rows.values())

@@ -26,6 +26,7 @@ from headwater.event import (
     Origin,
     TableId,
     TableSchema,
+    encode_row,
 )
 from headwater.log import SqliteLog
 from headwater.testing.builders import IDENTITY, ITEMS, TS_MS, source_batch
@@ -69,8 +70,8 @@ class SourceAt:
         self._sequence = sequence
         self._tables = tables
 
-    def rows(self, table: str) -> Iterator[dict[str, Any]]:
-        return iter(self._tables[table])
+    def images(self, table: str) -> Iterator[str]:
+        return map(encode_row, self._tables[table])
 
     def estimate(self, table: str) -> int | None:
         return len(self._tables[table])

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
 
 import pyarrow.compute as pc
 
 from headwater.contract import LogReader
 from headwater.errors import TransientError
 from headwater.event import EventBatch, Position, TableId
+from headwater.event.verbatim import Image
 from headwater.source.postgres.config import PostgresSourceConfig
 from headwater.source.postgres.place import Place
 from headwater.source.postgres.tables.rows import Moment, MomentRows, nothing_waits, open_rows
 
 LogPosition = Callable[[], str | None]
-Row = Mapping[str, Any]
 
 
 class PostgresRows:
@@ -31,11 +29,10 @@ class PostgresRows:
         self._log_position = log_position
         self._looked = False
 
-    def rows(self, table: str) -> Iterator[Row]:
+    def images(self, table: str) -> Iterator[Image]:
         """Rows through the functions that the snapshot uses, so that every value has one form."""
         for images in self._found.images(_table_id(table)):
-            for text in images.to_pylist():
-                yield json.loads(text)
+            yield from images.to_pylist()
 
     def estimate(self, table: str) -> int | None:
         """What the server believes, since it last counted."""

@@ -4,7 +4,8 @@ The columns stand in the order of their names, each as `{length}:{name}{length}:
 characters: nothing has to be escaped, and no two rows have one text. NULL columns are left out: a
 column that was added and is NULL in every row is no difference between two tables. A value is its
 text by the value rule, except where engines write one value in several ways: floats and bytes are
-in hexadecimal digits, and what a table keeps as text is that text.
+in hexadecimal digits, and what a table keeps as text is that text: of JSON and of columns without a
+type, what `headwater.event.verbatim` cuts out of the row's image.
 
 A hash is the first 128 bits of SHA-256. A key's place is the hash of the row's key columns alone.
 """
@@ -12,20 +13,20 @@ A hash is the first 128 bits of SHA-256. A key's place is the hash of the row's 
 from __future__ import annotations
 
 import json
-import re
 import struct
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
 from headwater.event import Column, Kind, LogicalType, TableSchema, to_python
+from headwater.event.verbatim import Image, Verbatim, value_of
 
 Row = Mapping[str, Any]
 Text = Callable[[Any], str]
 HASH_BYTES = 16
-_ESCAPE = re.compile(r"\\(?:u[0-9a-f]{4}|.)")
 
-
+# Bytes in a column of texts are an object of one member there.
+_TAGGED = json.JSONEncoder(separators=(",", ":"))
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -40,8 +41,13 @@ class Encoder:
     def __init__(self, schema: TableSchema) -> None:
         self.key = schema.primary_key
         by_name = {column.name: column for column in schema.columns}
+        self._verbatim = Verbatim({column.name: column.type for column in schema.columns})
         self._columns = _prepared(schema.columns)
         self._key_columns = _prepared([by_name[name] for name in self.key if name in by_name])
+
+    def row(self, image: Image) -> dict[str, Any]:
+        """A row image as what the other methods take."""
+        return self._verbatim.row(image)
 
     def hash(self, row: Row) -> bytes:
         """The hash of a whole row."""
@@ -53,7 +59,13 @@ class Encoder:
 
     def name(self, row: Row) -> str:
         """The key as JSON; empty for a row that has none."""
-        return canonical({name: row.get(name) for name in self.key}) if self.key else ""
+        return canonical({name: self._value(row, name) for name in self.key}) if self.key else ""
+
+    def _value(self, row: Row, name: str) -> Any:
+        value = row.get(name)
+        if isinstance(value, str) and name in self._verbatim.types:
+            return value_of(value, self._verbatim.types[name])
+        return value
 
 
 _Prepared = Sequence[tuple[str, str, Text]]
@@ -93,7 +105,7 @@ def text_of(logical: LogicalType) -> Text:
 def _plain(value: Any) -> str:
     if type(value) is str:
         return value
-    return str(value) if type(value) is int else json_text(value)
+    return str(value) if type(value) is int else _TAGGED.encode(value)
 
 
 def _array(element: Text) -> Text:
@@ -129,49 +141,3 @@ def _single(value: Any) -> str:
     except (TypeError, ValueError, OverflowError):
         return _float(value)
     return _float(number)
-
-
-def json_text(value: Any) -> str:
-    """JSON as Spark writes it, when it keeps as text what was no text."""
-    match value:
-        case dict():
-            members = (f"{_quoted(str(name))}:{json_text(item)}" for name, item in value.items())
-            return f"{{{','.join(members)}}}"
-        case list():
-            return f"[{','.join(map(json_text, value))}]"
-        case str():
-            return _quoted(value)
-        case float():
-            return _java_number(value)
-        case _:
-            return json.dumps(value)
-
-
-def _quoted(text: str) -> str:
-    """Spark has control characters in capital digits."""
-    said = json.dumps(text, ensure_ascii=False)
-    if "\\u" not in said:
-        return said
-    return _ESCAPE.sub(
-        lambda found: f"\\u{found[0][2:].upper()}" if found[0][1] == "u" else found[0], said
-    )
-
-
-def _java_number(value: float) -> str:
-    """A float as Java writes it: plain from a thousandth to ten million, else with an exponent."""
-    said = repr(value)
-    sign, said = ("-", said[1:]) if said.startswith("-") else ("", said)
-    mantissa, _, exponent = said.partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = (whole + fraction).lstrip("0")
-    if not digits or digits.strip("0") == "":
-        return f"{sign}0.0"
-    lead = len(whole.lstrip("0")) or len(digits) - len(fraction)
-    power = lead + int(exponent or 0) - 1
-    digits = digits.rstrip("0") or "0"
-    if -3 <= power < 7:
-        if power < 0:
-            return f"{sign}0.{'0' * (-power - 1)}{digits}"
-        padded = digits.ljust(power + 1, "0")
-        return f"{sign}{padded[: power + 1]}.{padded[power + 1 :] or '0'}"
-    return f"{sign}{digits[0]}.{digits[1:] or '0'}E{power}"

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from headwater.app.proof.encoding import Encoder, Row
+from headwater.app.proof.encoding import Encoder
 from headwater.app.proof.narrow import MAX_KEYS, Comparison, Differences, compare
 from headwater.app.proof.roll import Moves, Without
 from headwater.app.proof.spill import Spill
 from headwater.contract import Clock, LogReader
 from headwater.errors import TransientError
 from headwater.event import TableSchema
+from headwater.event.verbatim import Image
 
 _POLL_S = 0.05
+_SIDES = ("before", "after")
 _TELL_EVERY_ROWS = 20_000
 
 
@@ -44,8 +46,8 @@ class Target(Protocol):
 class SourceRows(Protocol):
     """The source at one position, within one read transaction."""
 
-    def rows(self, table: str) -> Iterator[Row]:
-        """The rows of a table as canonical JSON values; `schema.table` where there are schemas."""
+    def images(self, table: str) -> Iterator[Image]:
+        """The rows of a table as row images; `schema.table` where there are schemas."""
         ...
 
     def estimate(self, table: str) -> int | None:
@@ -147,7 +149,7 @@ class Verifier:
             with open_source() as source:
                 for name, encoder in encoders.items():
                     spill = sources[name] = spills.enter_context(Spill(encoder))
-                    _read(source, name, spill, progress)
+                    _read(source, name, encoder, spill, progress)
             moment = self._moment(source, min(reached.values(), default=0))
             moves = self._moves(encoders, reached, moment)
             proofs = []
@@ -184,18 +186,26 @@ class Verifier:
         behind = min(reached.values(), default=moment)
         if behind < moment:
             for batch in self._reader.read(behind, moment):
-                for event in batch:
+                images = zip(*(batch.column(side).to_pylist() for side in _SIDES), strict=True)
+                for event, (before, after) in zip(batch, images, strict=True):
                     name = str(event.table_id)
                     if name in moves and event.sequence_number > reached[name]:
-                        moves[name].apply(event)
+                        row = encoders[name].row
+                        moves[name].apply(
+                            replace(
+                                event, before=before and row(before), after=after and row(after)
+                            )
+                        )
         return moves
 
 
-def _read(source: SourceRows, name: str, spill: Spill, progress: Progress) -> None:
+def _read(
+    source: SourceRows, name: str, encoder: Encoder, spill: Spill, progress: Progress
+) -> None:
     total = source.estimate(name)
     progress(Step(name, "source", 0, total))
-    for row in source.rows(name):
-        spill.add(row)
+    for image in source.images(name):
+        spill.add(encoder.row(image))
         if spill.rows % _TELL_EVERY_ROWS == 0:
             progress(Step(name, "source", spill.rows, total))
     progress(Step(name, "source", spill.rows, spill.rows))

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import StructType
 
-from headwater.event import Kind, TableId
+from headwater.event import Kind, LogicalType, TableId
+from headwater.event.verbatim import is_verbatim
 from headwater.spark.change.changes import AT, DELETED, SEQ, TableChanges, whole
 from headwater.spark.change.kinds import stored_type
 from headwater.spark.change.reading import is_plain
@@ -97,6 +98,7 @@ class TypedReads:
             changes.schema.table,
             _struct(columns),
             {name: what for name, (what, _) in _TOLD.items()},
+            kept=_kept(changes),
             latest_by=changes.schema.primary_key,
         )
 
@@ -135,6 +137,7 @@ def _reading(
         changes.schema.table,
         _struct(columns),
         {name: _told(NEW_ROW.get(name)) for name in layout},
+        kept=_kept(changes),
         folder=folder,
         distinct=key[0] if len(key) == 1 and kinds[key[0]] in _ORDERED else None,
     )
@@ -147,6 +150,11 @@ def _told(what: str | bool | None) -> str | bool | None:  # noqa: FBT001 - a val
 
 def _types(changes: TableChanges) -> dict[str, str]:
     return {column.name: stored_type(column.type) for column in changes.schema.columns}
+
+
+def _kept(changes: TableChanges) -> dict[str, LogicalType]:
+    columns = changes.schema.columns
+    return {each.name: each.type for each in columns if is_verbatim(each.type)}
 
 
 def _struct(columns: dict[str, str]) -> StructType:

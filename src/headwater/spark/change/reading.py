@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from headwater.event import Column, Kind
+from headwater.event import Column, Kind, LogicalType
+from headwater.event.verbatim import is_verbatim
 from headwater.spark.change.columns import image_ddl, parsed_type
 from headwater.spark.change.kinds import TEXT, stored_type, widens
+from headwater.spark.change.verbatim import kept_texts
 from headwater.spark.sql import quoted
 
 # By schema id: the shape's own form of each column of the table that it tells of.
@@ -34,23 +36,47 @@ def with_image(
         for schema_id, reading in readings.items()
         if not is_plain(columns, reading)
     }
-    plain = f.from_json(image, image_ddl(columns), how)
-    if not others:
-        return rows.withColumn(name, plain)
-    # Parsed in a step of its own: an expression over many fields would parse once for each.
-    raw = {
-        f"{name}_{place}": f.when(
-            f.col("schema_id") == schema_id, f.from_json(image, _raw_ddl(columns, reading), how)
-        )
-        for place, (schema_id, reading) in enumerate(others.items())
-    }
-    chosen = f.when(~f.col("schema_id").isin(*others), f.col(f"{name}_plain"))
-    for parsed, (schema_id, reading) in zip(raw, others.items(), strict=True):
+    if not others and not any(is_verbatim(each.type) for each in columns):
+        return rows.withColumn(name, f.from_json(image, image_ddl(columns), how))
+    shapes: dict[int | None, Mapping[str, Column]] = {None: {each.name: each for each in columns}}
+    staged: dict[str, SparkColumn] = {}
+    told: list[SparkColumn] = []
+    for place, (schema_id, reading) in enumerate((shapes | others).items()):
+        ours = f.col(image).isNotNull() & _of_shape(schema_id, others)
+        parsed = f"{name}_{place}"
+        # Parsed in a step of its own: an expression over many fields would parse once for each.
+        staged |= _parsed(f.when(ours, f.col(image)), parsed, columns, reading, how)
         own = f.struct(*(_converted(each, reading, parsed).alias(each.name) for each in columns))
-        chosen = chosen.when(f.col("schema_id") == schema_id, own)
-    plain = f.when(~f.col("schema_id").isin(*others), plain)
-    staged = rows.withColumns({**raw, f"{name}_plain": plain}).withColumn(name, chosen)
-    return staged.drop(*raw, f"{name}_plain")
+        told.append(f.when(ours, own))
+    return rows.withColumns(staged).withColumn(name, f.coalesce(*told)).drop(*staged)
+
+
+def _of_shape(schema_id: int | None, others: Iterable[int]) -> SparkColumn:
+    """Whether an event has that shape; None is for every one that is told as the table is."""
+    if schema_id is not None:
+        return f.col("schema_id") == schema_id
+    known = [*others]
+    return ~f.col("schema_id").isin(*known) if known else f.lit(True)  # noqa: FBT003 - Spark's own
+
+
+def _parsed(
+    image: SparkColumn,
+    name: str,
+    columns: Sequence[Column],
+    reading: Mapping[str, Column],
+    how: dict[str, str],
+) -> dict[str, SparkColumn]:
+    """What is read of an image, by the name that `_converted` looks for it under."""
+    parsed = {name: f.from_json(image, _raw_ddl(columns, reading), how)}
+    told = (reading[each.name] for each in columns if each.name in reading)
+    kept = {each.name: each.type for each in told if is_verbatim(each.type)}
+    if kept:
+        parsed[_kept_name(name)] = kept_texts(image, kept, forgiving=how == _FORGIVE)
+    return parsed
+
+
+def _kept_name(parsed: str) -> str:
+    return f"{parsed}_kept"
 
 
 def with_forgiven_image(
@@ -95,16 +121,20 @@ def is_plain(columns: Sequence[Column], reading: Mapping[str, Column]) -> bool:
     return all(
         (told := reading.get(each.name)) is not None
         and told.name == each.name
-        and parsed_type(told.type) == parsed_type(each.type)
+        and _read_as(told.type) == _read_as(each.type)
         for each in columns
     )
+
+
+def _read_as(logical: LogicalType) -> str:
+    return str(logical) if is_verbatim(logical) else parsed_type(logical)
 
 
 def _raw_ddl(columns: Sequence[Column], reading: Mapping[str, Column]) -> str:
     fields = [
         f"{quoted(told.name)} {_raw_type(told, each)}"
         for each in columns
-        if (told := reading.get(each.name)) is not None
+        if (told := reading.get(each.name)) is not None and not is_verbatim(told.type)
     ]
     return ", ".join(fields) or "`_` string"
 
@@ -119,7 +149,8 @@ def _converted(column: Column, reading: Mapping[str, Column], parsed: str) -> Sp
     told, kind = reading.get(column.name), parsed_type(column.type)
     if told is None:
         return f.lit(None).cast(kind)
-    value = f.col(f"{quoted(parsed)}.{quoted(told.name)}")
+    within = _kept_name(parsed) if is_verbatim(told.type) else parsed
+    value = f.col(f"{quoted(within)}.{quoted(told.name)}")
     raw, wanted = _raw_type(told, column), stored_type(column.type)
     binary = (told.type.kind is Kind.BINARY, column.type.kind is Kind.BINARY)
     if all(binary) or (raw == kind and not any(binary)) or wanted == TEXT:

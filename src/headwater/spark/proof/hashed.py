@@ -16,7 +16,7 @@ from pyspark.sql.types import StringType
 
 from headwater.event import Column, Kind, LogicalType, TableSchema
 from headwater.spark.proof.encoding import row_hash, text_of
-from headwater.spark.proof.rows import read_value
+from headwater.spark.proof.rows import key_value
 from headwater.spark.sql import quoted
 from headwater.spark.table.layout import PREFIX
 
@@ -68,7 +68,7 @@ class HashedRows:
         found = self._rows.where(_in_any(ranges)).groupBy(_PLACE, _HASH, *names).count()
         for place, each_hash, *key, count in found.toLocalIterator():
             values = zip(self._key, key, strict=True)
-            yield place, each_hash, {c.name: read_value(v, c) for c, v in values}, count
+            yield place, each_hash, {c.name: key_value(v, c) for c, v in values}, count
 
 
 def _as_kept(frame: DataFrame, column: Column) -> Column:

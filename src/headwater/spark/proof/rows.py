@@ -10,6 +10,7 @@ from typing import Any
 from pyspark.sql import DataFrame
 
 from headwater.event import Column, Kind, TableSchema, to_json_value, to_python
+from headwater.event.verbatim import Image, Verbatim, is_verbatim, value_of
 from headwater.spark.sql import quoted
 
 
@@ -27,8 +28,16 @@ def read_value(value: Any, column: Column) -> Any:
     return to_json_value(value)
 
 
-def as_stored(row: dict[str, Any], schema: TableSchema) -> dict[str, Any]:
+def key_value(value: Any, column: Column) -> Any:
+    """A value of a key, as the source has it."""
+    if isinstance(value, str) and is_verbatim(column.type):
+        return value_of(value, column.type)
+    return read_value(value, column)
+
+
+def as_stored(image: Image, schema: TableSchema) -> dict[str, Any]:
     """A source row as a mirrored table can hold it: what Spark has no type for is text there."""
+    row = Verbatim({column.name: column.type for column in schema.columns}).row(image)
     return {column.name: _stored(row.get(column.name), column) for column in schema.columns}
 
 
@@ -37,6 +46,6 @@ def _stored(value: Any, column: Column) -> Any:
         return None
     if column.type.kind is Kind.BINARY:
         return to_json_value(to_python(value, column.type))
-    if column.type.kind in (Kind.DYNAMIC, Kind.JSON, Kind.STRING) and not isinstance(value, str):
+    if column.type.kind is Kind.STRING and not isinstance(value, str):
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     return value

@@ -17,6 +17,7 @@ import pyarrow.json
 from pyspark.sql.types import DataType, DecimalType, StructType
 
 from headwater.event import EventBatch, Operation, TableId
+from headwater.event.verbatim import Verbatim
 from headwater.spark.source.typed_read import COMMITTED, GONE, REFUSAL, SEQUENCE, Told
 
 _ARROW = {
@@ -57,7 +58,7 @@ def _chosen(batch: EventBatch, table: TableId, wanted: pa.Array) -> EventBatch:
     return batch if pc.all(wanted).as_py() else batch.filter(wanted)
 
 
-def typed_rows(events: EventBatch, schema: pa.Schema, told: Told) -> pa.RecordBatch:
+def typed_rows(events: EventBatch, schema: pa.Schema, told: Told, kept: Verbatim) -> pa.RecordBatch:
     """The row of each event: the one that it leaves, of a delete the one that was."""
     gone = pc.equal(events.column("op"), int(Operation.DELETE))
     image = events.column("after")
@@ -71,11 +72,9 @@ def typed_rows(events: EventBatch, schema: pa.Schema, told: Told) -> pa.RecordBa
     if image.null_count:
         raise ValueError(REFUSAL)
     try:
-        parsed = _parsed(image, [field for field in schema if field.name not in told])
+        read = _read(image, [field for field in schema if field.name not in told], kept)
         columns = [
-            _whole(parsed.column(field.name)).cast(field.type)
-            if field.name not in told
-            else _beside(field, told, said, len(events))
+            read[field.name] if field.name in read else _beside(field, told, said, len(events))
             for field in schema
         ]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -92,7 +91,7 @@ def _beside(field: pa.Field, told: Told, said: Mapping[str, pa.Array], rows: int
 
 
 def departures(
-    events: EventBatch, rows: pa.RecordBatch, told: Told, key: list[str]
+    events: EventBatch, rows: pa.RecordBatch, told: Told, key: list[str], kept: Verbatim
 ) -> pa.RecordBatch | None:
     """The old keys of rows that changed theirs, as rows that are gone; None if there are none."""
     before = events.column("before")
@@ -102,8 +101,7 @@ def departures(
     schema = rows.schema
     now = rows.filter(updates)
     try:
-        parsed = _parsed(before.filter(updates), [schema.field(name) for name in key])
-        old = {name: _whole(parsed.column(name)).cast(schema.field(name).type) for name in key}
+        old = _read(before.filter(updates), [schema.field(name) for name in key], kept)
     except pa.ArrowInvalid as exc:
         raise ValueError(REFUSAL) from exc
     if any(old[name].null_count or now.column(name).null_count for name in key):
@@ -139,6 +137,15 @@ def in_parts(batches: Iterator[pa.RecordBatch], most_bytes: int) -> Iterator[pa.
         yield pa.Table.from_batches(held)
 
 
+def _read(images: pa.Array, fields: list[pa.Field], kept: Verbatim) -> dict[str, pa.Array]:
+    """Columns of the images, by name."""
+    texts = kept.columns(images.to_pylist()) if kept.types else {}
+    others = [field for field in fields if field.name not in texts]
+    parsed = _parsed(images, others) if others else pa.table({})
+    read = texts | {field.name: parsed.column(field.name).combine_chunks() for field in others}
+    return {field.name: read[field.name].cast(field.type) for field in fields}
+
+
 def _parsed(images: pa.Array, fields: list[pa.Field]) -> pa.Table:
     text = _text(images)
     return pyarrow.json.read_json(
@@ -171,7 +178,3 @@ def _written(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_boolean(kind) or pa.types.is_floating(kind):
         return kind
     return pa.string()
-
-
-def _whole(column: pa.ChunkedArray) -> pa.Array:
-    return column.combine_chunks()

@@ -9,7 +9,7 @@ from typing import Any
 
 from pyspark.sql.types import StructType
 
-from headwater.event import Kind, TableId
+from headwater.event import Kind, LogicalType, TableId
 
 # What an event itself says of a row, beside its image.
 SEQUENCE, COMMITTED, GONE = "__sequence", "__committed", "__gone"
@@ -20,7 +20,7 @@ PLAIN = frozenset(
     {
         *(Kind.BOOLEAN, Kind.INT16, Kind.INT32, Kind.INT64, Kind.FLOAT64, Kind.DECIMAL),
         *(Kind.STRING, Kind.UUID, Kind.DATE, Kind.TIME, Kind.TIMESTAMP, Kind.TIMESTAMPTZ),
-        Kind.INTERVAL,
+        *(Kind.INTERVAL, Kind.JSON, Kind.DYNAMIC),
     }
 )
 # In the message of what a task raises where a value is not.
@@ -36,6 +36,7 @@ class TypedRead:
     - `columns`: what is read, in Spark's types.
     - `told`: those of them that are not in a row's image: by name SEQUENCE, COMMITTED or GONE, or a
       constant.
+    - `kept`: those that are kept as their own text, with their types.
     - `latest_by`: all changes, the last one per key in each task; empty: the rows of a snapshot.
     - `folder`: write them there, in files, and answer with FILE_DDL.
     - `distinct`: the column whose bounds a file is told with, if no value is in it twice.
@@ -44,6 +45,7 @@ class TypedRead:
     table: TableId
     columns: StructType
     told: Told = field(default_factory=dict)
+    kept: Mapping[str, LogicalType] = field(default_factory=dict)
     latest_by: tuple[str, ...] = ()
     folder: str | None = None
     distinct: str | None = None
@@ -55,6 +57,7 @@ class TypedRead:
                 "table": [self.table.schema, self.table.name],
                 "columns": self.columns.jsonValue(),
                 "told": dict(self.told),
+                "kept": {name: str(each) for name, each in self.kept.items()},
                 "latest_by": self.latest_by,
                 "folder": self.folder,
                 "distinct": self.distinct,
@@ -68,6 +71,7 @@ class TypedRead:
         return cls(
             TableId(*given.pop("table")),
             StructType.fromJson(given.pop("columns")),
+            kept={name: LogicalType.parse(each) for name, each in given.pop("kept").items()},
             latest_by=tuple(given.pop("latest_by")),
             **given,
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
 
+from headwater.event.verbatim import Verbatim
 from headwater.spark.source.batch import LogBatchReader
 from headwater.spark.source.data_file import write_file
 from headwater.spark.source.options import Options
@@ -53,14 +54,16 @@ class TypedReader(LogBatchReader):
 
     def _typed(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         choose = changes_of if self._asked.latest_by else reads_of
+        kept = Verbatim(self._asked.kept)
         for batch in self._batches(partition):
             events = choose(batch, self._asked.table)
             if not len(events):
                 continue
-            rows = typed_rows(events, self._columns, self._asked.told)
+            rows = typed_rows(events, self._columns, self._asked.told, kept)
             yield rows
             if self._asked.latest_by:
-                left = departures(events, rows, self._asked.told, [*self._asked.latest_by])
+                key = [*self._asked.latest_by]
+                left = departures(events, rows, self._asked.told, key, kept)
                 if left is not None:
                     yield left
 
