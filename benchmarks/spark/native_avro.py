@@ -9,6 +9,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.avro.functions import from_avro, to_avro
 
 from headwater.event import ENVELOPE_VERSION, TableSchema
+from headwater.format.cdcformat.known import KnownSchemas
 from headwater.format.headwater.avro_schema import EVENT_WITH_MESSAGES, with_messages
 from headwater.format.typed.schema import typed_schemas
 from headwater.spark.functions.typed import typed
@@ -41,7 +42,8 @@ def encode(events: DataFrame) -> DataFrame:
 def encode_typed(events: DataFrame, table: TableSchema) -> DataFrame:
     """The values of `headwater-avro-typed` of events of one version of a table."""
     names = {f"{side}_columns": f.json_object_keys(side) for side in _SIDES}
-    rows = typed(events.withColumns(names), table)
+    history = KnownSchemas({table.schema_id: (1, table)})
+    rows = typed(events.withColumns(names), table, history)
     whole = {side: f.size(f"{side}_columns") == len(table.columns) for side in _SIDES}
     nothing = f.array().cast("array<string>")
     image = [

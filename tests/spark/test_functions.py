@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from headwater.app.cdc import CdcPlan
 from headwater.app.config import CdcSettings
@@ -18,6 +19,7 @@ from headwater.event import EventBatch, Position, TableId
 from headwater.format.cdcformat.touched import touched_fields
 from headwater.log import SqliteLog
 from headwater.pipelines import (
+    auto_cdc_source,
     changed_fields,
     dedup,
     entities,
@@ -31,6 +33,7 @@ from headwater.pipelines import (
 from headwater.runtime import WholeTransactions
 from headwater.spark.functions.tables import meant
 from headwater.spark.source.frame import from_spark
+from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
 from headwater.testing.builders import IDENTITY, inserts, source_batch
 from headwater.transform import Chain, KeepRows, KeepTables
 from tests.spark.lake import Lake
@@ -242,7 +245,7 @@ def test_latest_per_key_is_the_table_when_the_frame_is_its_whole_history(
     assert none.count() == 0
 
 
-def test_latest_per_key_knows_columns_by_their_numbers_when_names_change_hands(
+def test_columns_are_known_by_their_numbers_when_names_change_hands(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     """The key is renamed, two columns change names, one goes and another takes its name."""
@@ -254,6 +257,18 @@ def test_latest_per_key_knows_columns_by_their_numbers_when_names_change_hands(
     assert set(last.columns[:-3]) == set(names.values())
     rows = last.where("NOT _headwater_deleted").select(*names.values(), "_headwater_sequence")
     assert sorted(map(tuple, rows.collect()), key=repr) == expected(things, "mirror", names)
+    images = typed(events, "things", log=things.log.path)
+    row = f.coalesce("after", "before")
+    told = images.select(*(row[name] for name in names.values()), "sequence_number", "op")
+    wanted = expected(things, "append_log", names)
+    assert sorted(map(tuple, told.collect()), key=repr) == wanted
+    whole = events.where("unavailable_columns IS NULL")
+    changes = auto_cdc_source(whole, "things", log=things.log.path)
+    sent = {row["sequence_number"] for row in whole.collect()}
+    columns = (*names.values(), SEQUENCE, DELETED_FLAG)
+    assert sorted(map(tuple, changes.select(*columns).collect()), key=repr) == sorted(
+        ((*row, op == "delete") for *row, op in wanted if row[-1] in sent), key=repr
+    )
 
 
 def test_functions_that_need_a_batch_or_a_table_say_so(

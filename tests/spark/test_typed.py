@@ -29,6 +29,7 @@ from headwater.event import (
     to_python,
 )
 from headwater.event.verbatim import value_of
+from headwater.format.cdcformat.known import KnownSchemas
 from headwater.spark.functions.typed import typed
 from headwater.spark.source.frame import to_spark
 from headwater.testing.strategies import json_values, texts
@@ -58,6 +59,8 @@ INT64, BYTES = LogicalType(Kind.INT64), LogicalType(Kind.BINARY)
 MONEY = LogicalType(Kind.DECIMAL, precision=38, scale=10)
 BINARY = st.binary(max_size=9)
 JSON = json_values().filter(lambda value: not _too_long(value))
+# What a column without a type may hold: no lists, and no objects but tagged bytes.
+UNTYPED = st.integers(-(2**63), 2**63 - 1) | st.floats(width=32, allow_nan=False) | texts() | BINARY
 KINDS: Mapping[str, tuple[LogicalType, st.SearchStrategy[Any]]] = {
     "boolean": (LogicalType(Kind.BOOLEAN), st.booleans()),
     "int16": (LogicalType(Kind.INT16), st.integers(-(2**15), 2**15 - 1)),
@@ -82,7 +85,7 @@ KINDS: Mapping[str, tuple[LogicalType, st.SearchStrategy[Any]]] = {
     "interval": (LogicalType(Kind.INTERVAL), st.sampled_from(["1 mon", "-00:00:01"])),
     "uuid": (LogicalType(Kind.UUID), st.uuids()),
     "json": (LogicalType(Kind.JSON), JSON),
-    "dynamic": (LogicalType(Kind.DYNAMIC), JSON),
+    "dynamic": (LogicalType(Kind.DYNAMIC), UNTYPED),
     "longs": (_array(INT64), st.lists(st.none() | st.integers(-(2**63), 2**63 - 1), max_size=3)),
     "blobs": (_array(BYTES), st.lists(st.none() | BINARY, max_size=3)),
     "sums": (_array(_array(MONEY)), st.lists(st.lists(_scaled(38, 10), max_size=2), max_size=2)),
@@ -94,6 +97,7 @@ SCHEMA = TableSchema(
     tuple(Column(name, logical) for name, (logical, _) in KINDS.items()),
     ("int64",),
 )
+HISTORY = KnownSchemas({SCHEMA.schema_id: (1, SCHEMA)})
 AS_TEXT = (Kind.TIME, Kind.INTERVAL, Kind.UUID)
 ROWS = st.lists(
     st.fixed_dictionaries({}, optional={n: st.none() | each for n, (_, each) in KINDS.items()}),
@@ -114,11 +118,13 @@ def test_typed_columns_hold_what_the_value_rule_says(
 ) -> None:
     images = [encode_row(row) for row in rows]
     frame = spark.createDataFrame(pa.Table.from_batches([to_spark(_events(images))]))
-    found = typed(frame, SCHEMA).orderBy("sequence_number").select("before", "after").toArrow()
+    found = (
+        typed(frame, SCHEMA, HISTORY).orderBy("sequence_number").select("before", "after").toArrow()
+    )
     assert found.column("before").null_count == len(rows)
     for image, held in zip(images, found.column("after").to_pylist(), strict=True):
         _assert_same(decode_row(image), held)
-    variants = typed(frame, SCHEMA, json_as="variant").orderBy("sequence_number")
+    variants = typed(frame, SCHEMA, HISTORY, json_as="variant").orderBy("sequence_number")
     texts_of = [f.to_json(f.col(f"after.{name}")).alias(name) for name in ("json", "dynamic")]
     for image, row in zip(images, variants.select(*texts_of).collect(), strict=True):
         told = decode_row(image)

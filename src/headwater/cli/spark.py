@@ -30,6 +30,13 @@ def register(app: typer.Typer) -> None:
     checkpoint_app.command(
         "rebuild", epilog=example("headwater spark checkpoint rebuild shop.yaml --yes")
     )(rebuild)
+    spark_app.command(
+        "release",
+        epilog=example(
+            "headwater spark release shop.yaml orders",
+            "headwater spark release shop.yaml orders@scd2",
+        ),
+    )(release)
     spark_app.add_typer(checkpoint_app, name="checkpoint")
     app.add_typer(spark_app, name="spark")
 
@@ -70,6 +77,31 @@ def _show_set(out: Report, facts: dict[str, Any]) -> None:
         for each in facts["tables"]
     ]
     out.say(grid(("TABLE", "MODE", "VERSION", "SQL"), rows, (2,)))
+
+
+def release(
+    file: ConfigFile,
+    table: Annotated[str, typer.Argument(help="The table: orders, public.orders, orders@scd2.")],
+    as_json: Json = False,
+) -> None:
+    """Let a parked table go on without events that the log has lost.
+
+    For a table that status shows with [spark-table-gap]: it takes what the log still holds, and
+    its rows may be wrong until verify --repair has mended them. Stop the pipeline first.
+    """
+    from headwater.app.spark.release import release_table
+
+    with reporting("spark release", as_json=as_json) as out:
+        facts = release_table(file, table)
+        for each in facts["released"]:
+            lost = each["without"]
+            after = f"{each['table']} goes on after event {each['goes_on_after']:,}"
+            if lost is None:
+                out.mark("info", f"{after}: the log holds all that it lacks")
+            else:
+                out.mark("ok", f"{after}, without events {lost[0]:,} to {lost[1]:,}")
+        out.hint(f"headwater run {file}, then headwater verify {file} --repair")
+        out.done(f"{len(facts['released'])} released", facts)
 
 
 def inspect(file: ConfigFile, as_json: Json = False) -> None:

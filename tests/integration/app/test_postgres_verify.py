@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ import pytest
 
 from headwater.app.config import parse_config
 from headwater.app.pipeline import Pipeline
-from headwater.app.proof.encoding import Row
+from headwater.app.proof.encoding import Encoder, Row
 from headwater.app.proof.prove import source_rows, verified
 from headwater.app.proof.verifier import Bounds, Proof, TargetTable, Verifier
 from headwater.app.source_tables import source_tables
@@ -50,9 +51,10 @@ class Replayed:
         self._sequence = sequence
         self.tables: dict[str, dict[str, Row]] = {}
         for batch in reader.read(0, sequence):
-            for event in batch:
+            for event, image in zip(batch, batch.column("after").to_pylist(), strict=True):
                 rows = self.tables.setdefault(str(event.table_id), {})
-                match row_write(event):
+                kept = Encoder(reader.schema(event.schema_id)).row
+                match row_write(replace(event, after=image and kept(image))):
                     case Replace(key=key, row=row, moved_from=moved_from):
                         rows.pop(str(moved_from), None)
                         rows[str(key)] = row

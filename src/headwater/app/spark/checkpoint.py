@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from headwater.app.config import SparkSettings, load_config
 from headwater.app.spark.loop import session_factory, table_job
+from headwater.app.spark.places import parked_table
 from headwater.app.spark.presence import Presence
 from headwater.contract import LogBounds
 from headwater.errors import ConfigError, GapError, StateError
@@ -64,8 +65,8 @@ class Survey:
 
     @property
     def safe(self) -> int | None:
-        """Up to where every table has everything."""
-        return min((place.complete for place in self.places), default=None)
+        """Up to where every table has everything; those that go apart are brought after it."""
+        return min((place.complete for place in self.places if not place.apart), default=None)
 
     @property
     def begins(self) -> int | None:
@@ -136,30 +137,33 @@ def survey(session: Session, job: TableJob) -> Survey:
     """Look at everything through a session that is open."""
     from headwater.app.spark.targets import targets_of
     from headwater.spark.checkpoint.folder import CheckpointFolder
-    from headwater.spark.state.positions import State, places
+    from headwater.spark.state.positions import places
     from headwater.spark.state.store import store_at
     from headwater.spark.state.table import StateTable, Writer
 
     info = SqliteLog(job.log_path).info()
     cursors = {cursor.name: cursor.acked for cursor in info.cursors}
+    parked = {parked_table(name, job.consumer) for name in cursors}
     writer = Writer(info.log_id, job.consumer)
     table = StateTable(store_at(session, job.location), writer)
     written = table.written()
-    state = State(written.until or None, written.last)
     targets = targets_of(job.table_format, job.location, info.log_id)
     if targets is None:
         raise ConfigError("spark-no-versions", "the tables are Parquet's", where=job.location)
     with closing(SqliteLog(job.log_path).reader()) as reader:
-        found = places(session, targets, reader, job.kept(), state)
+        found = places(session, targets, reader, job.kept(), written)
     return Survey(
         path=job.checkpoint,
         checkpoint=CheckpointFolder(session, job.checkpoint).look(),
         log_id=info.log_id,
         bounds=info.bounds,
         cursor=cursors.get(job.consumer),
-        state=state.until,
+        state=written.until or None,
         # A table that is not there, and never was, holds nothing back.
-        places=tuple(found),
+        places=tuple(
+            replace(each, apart=each.apart or f"{each.table}@{each.mode}" in parked)
+            for each in found
+        ),
     )
 
 

@@ -68,10 +68,12 @@ def latest_per_key(events: DataFrame, table: str, *, log: Tables) -> DataFrame:
 def typed(events: DataFrame, table: str, *, log: Tables, json_as: JsonAs = "string") -> DataFrame:
     """The events of a table, with `before` and `after` as structs of typed columns.
 
-    - `log`: the log that knows the table: its path, or a reader. Its newest shape is used.
+    - `log`: the log that knows the table: its path, or a reader. Columns are those of its newest
+      shape, and older events are read as that shape, through renames.
     - `json_as`: what columns of JSON and of no declared type become: text, or `variant`.
     """
-    return images.typed(events, _schema(_known(log), table), json_as)
+    history = _known(log)
+    return images.typed(events, _schema(history, table), history, json_as)
 
 
 def auto_cdc_source(events: DataFrame, table: str, *, log: Tables) -> DataFrame:
@@ -80,7 +82,8 @@ def auto_cdc_source(events: DataFrame, table: str, *, log: Tables) -> DataFrame:
     Typed columns, `_headwater_sequence` for `sequence_by`, and `_headwater_deleted` for
     `apply_as_deletes`.
     """
-    return auto_cdc.auto_cdc_source(events, _schema(_known(log), table))
+    history = _known(log)
+    return auto_cdc.auto_cdc_source(events, _schema(history, table), history)
 
 
 def _known(log: Tables) -> KnownSchemas:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -130,7 +131,7 @@ class TableJob:
             tables=self.tables,
             max_events=self.max_events,
             interval_s=self.interval_s,
-            attempt=uuid4().hex if self._places().parked() else "",
+            attempt=self._attempt(),
         )
         presence = Presence(Path(self.log_path).resolve(), self.consumer)
         presence.hold()
@@ -141,6 +142,15 @@ class TableJob:
             raise
         stream.at_end(presence.release)
         return stream
+
+    def _attempt(self) -> str:
+        """The stream has a batch, on a quiet log too, if it has tables to bring after it.
+
+        Those are parked, or it may keep others than its last run did.
+        """
+        if self._places().parked():
+            return uuid4().hex
+        return sha256(repr((self.kept(), self.table_format)).encode()).hexdigest()[:16]
 
     def status(self) -> dict[str, dict[str, Any]]:
         """How each table that it has written fares, by name and mode: place, lag, rate, parked."""
@@ -211,7 +221,6 @@ class TableJob:
                 writer,
                 self.preserve_transactions,
                 self.table_format,
-                self.kept().keeps,
             )
         )
 

@@ -36,18 +36,19 @@ class CursorPlaces:
     def park(self, name: str, after: int) -> None:
         """Keep a place."""
         log = SqliteLog(self.log_path)
-        with closing(log.cursor(self._cursor(name), required=True, start=after)):
+        with closing(log.cursor(self.cursor(name), required=True, start=after)):
             pass
 
     def release(self, name: str) -> None:
         """Let it go."""
-        SqliteLog(self.log_path).remove_cursor(self._cursor(name))
+        SqliteLog(self.log_path).remove_cursor(self.cursor(name))
 
     def _keeps(self, name: str) -> bool:
         schema, _, table = name.rpartition("@")[0].rpartition(".")
         return not self.tables or TableId(schema or None, table).matches(self.tables)
 
-    def _cursor(self, name: str) -> str:
+    def cursor(self, name: str) -> str:
+        """The cursor that keeps the place of a table."""
         return f"{self.consumer}{_BETWEEN}{name}"
 
 

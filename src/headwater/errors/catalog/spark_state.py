@@ -50,4 +50,19 @@ ENTRIES = section(
         "The log no longer holds events that a table still needs.",
         "Read the table once more: headwater backfill start FILE TABLE",
     ),
+    (
+        "spark-table-set-back",
+        "A table lacks what it had applied before: it was removed, or replaced by a copy.",
+        "Start the pipeline again: the table takes from the log what it lacks.",
+    ),
+    (
+        "spark-table-gap",
+        "A table is kept anew or was set back, and the log no longer holds all that it lacks.",
+        "headwater spark release FILE TABLE, then headwater verify FILE --repair",
+    ),
+    (
+        "spark-not-parked",
+        "The table is not parked.",
+        "headwater status FILE shows the tables that are.",
+    ),
 )

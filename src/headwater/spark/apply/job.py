@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from headwater.errors import ConfigError, HeadwaterError, TransientError
+from headwater.errors import ConfigError, DataError, HeadwaterError, TransientError
 from headwater.event import TableId
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.judge import judged
@@ -39,12 +39,16 @@ _LOG = logging.getLogger("headwater.spark")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Changes for one table in one mode; `view` names the events for every session."""
+    """Changes for one table in one mode; `view` names the events for every session.
+
+    The table was seen at `least` before, and must be there or farther.
+    """
 
     changes: TableChanges
     mode: Mode
     view: str
     until: int
+    least: int = 0
 
     @property
     def key(self) -> tuple[TableId, Mode]:
@@ -55,6 +59,16 @@ class Job:
     def name(self) -> str:
         """The table and its mode, as reports and places of parked tables call them."""
         return f"{self.changes.schema.table}@{self.mode}"
+
+
+class SetBackError(DataError):
+    """A table lacks what it had: it was removed, or replaced by a copy."""
+
+    def __init__(self, place: str, standing: Standing, least: int) -> None:
+        there = f"is at event {standing.applied}" if standing.version is not None else "is gone"
+        message = f"the table {there} and had come to event {least}"
+        super().__init__("spark-table-set-back", message, where=place)
+        self.version, self.applied = standing.version, standing.applied
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +118,10 @@ def _take(job: Job, table: Target, session: SparkSession, lake: Lake) -> None:
             where=table.place,
         )
     task = Task(session.table(job.view), changes, job.until)
-    standing = lake.loads.take(table, task, mode)
+    standing = table.standing()
+    if standing.applied < job.least:
+        raise SetBackError(table.place, standing, job.least)
+    standing = lake.loads.take(table, standing, task, mode)
     if standing.applied >= job.until:
         return
     fitted, altered = lake.evolution.follow(table, changes, mode, standing.applied)

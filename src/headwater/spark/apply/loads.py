@@ -90,12 +90,11 @@ class Loads:
         named = [(kept[each], each[1]) for each in sorted(self._begun & kept.keys())]
         return [each for each in named if not self._history.owes(each[0], until)]
 
-    def take(self, table: Target, task: Task, mode: Mode) -> Standing:
+    def take(self, table: Target, standing: Standing, task: Task, mode: Mode) -> Standing:
         """Take the batch into a load if the table is loading; where the table stands then.
 
         A load that goes on has all of the batch, though its table is not to be seen.
         """
-        standing = table.standing()
         if standing.version is not None or mode not in LOADED or not isinstance(table, Loadable):
             return standing
         name = task.changes.schema.table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from pyspark.sql import DataFrame
@@ -71,7 +71,9 @@ class LogLook:
         after, until = planned
         told = self._told(after, until) if after < until else []
         kept = [each for each in told if not self.tables or each.table.matches(self.tables)]
-        return gathered(kept, self.reader, after, until)
+        held = gathered(kept, self.reader, after, until)
+        rows = {each.table for each in told if not (each.no_rows or each.dropped)}
+        return replace(held, passed=tuple(rows - {each.table for each in kept}))
 
     def late(self, frame: DataFrame, table: TableId, between: tuple[int, int]) -> Contents:
         """The same of a range, for one table."""

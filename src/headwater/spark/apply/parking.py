@@ -91,6 +91,11 @@ class Parking:
         self.places.release(name)
         del self._stays[name]
 
+    def behind(self, name: str, after: int) -> None:
+        """Have a table go on from a place of its own, at once."""
+        self.places.park(name, after)
+        self._stays[name] = Stay(after)
+
     def failed(self, name: str, after: int, error: Exception) -> None:
         """Park the table at a place, or keep it parked where it is."""
         stay = self._stays.get(name)

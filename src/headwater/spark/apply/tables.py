@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 from uuid import uuid4
@@ -15,11 +15,11 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from headwater.contract import TableHistory
-from headwater.errors import HeadwaterError
-from headwater.event import TableId
+from headwater.errors import DataError, GapError, HeadwaterError
 from headwater.failpoint import failpoint
 from headwater.spark.apply.evolve import Evolution
-from headwater.spark.apply.job import WAYS, Job, Lake, run
+from headwater.spark.apply.job import WAYS, Job, Lake, SetBackError, run
+from headwater.spark.apply.late import Late, parts
 from headwater.spark.apply.loads import Loads
 from headwater.spark.apply.look import FrameLook, Look
 from headwater.spark.apply.parking import Parking
@@ -39,6 +39,8 @@ from headwater.spark.table.target import Targets
 _READING_ONCE: set[Mode] = {"mirror", "append_log"}
 # From the stream's frame to the events of the log in (after, until].
 Reread = Callable[[DataFrame, int, int], DataFrame]
+# A job, and what came of it: how long it took.
+Done = tuple[Job, Future[float]]
 
 
 class Apply(Protocol):
@@ -75,6 +77,7 @@ class Tables:
     _sessions: Sessions = field(default_factory=Sessions)
     _lake: Lake = field(init=False)
     _look: Look = field(init=False)
+    _late: Late | None = field(init=False)
 
     def __post_init__(self) -> None:
         """What an earlier process has begun to load is found with the first batch."""
@@ -82,21 +85,24 @@ class Tables:
         loads = Loads(self.targets, self.history, self.evolution, WAYS, typed, self.policy)
         self._lake = Lake(self.targets, self.evolution, loads, typed, self.policy)
         self._look = self.look or FrameLook(self.history)
+        self._late = None
+        if self.publication is not None and self.reread is not None:
+            told = self.publication
+            self._late = Late(self.targets, self.history, self.modes, self.parking, told)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Apply one micro-batch to every table in it."""
         failpoint("spark.batch.begin")
         look = partial(self._look, batch_id=batch_id)
-        with self._held(frame, look) as (batch, name), ExitStack() as reread:
+        with self._held(frame, look) as (batch, name):
+            if self._late is not None:
+                self._late.meet(frame.sparkSession)
             jobs = [job for job in self._jobs(batch, name) if job.name not in self.parking]
+            done = list(self._in_step(self._run(frame, jobs)))
             # A batch may be empty: the end of a load has no event of its own.
             due = self.parking.due() if batch.until else {}
-            late = [
-                job
-                for table, after in due.items()
-                for job in self._late(reread, frame, table, (after, batch.until))
-            ]
-            done = self._run(frame, [*jobs, *late])
+            for table, after in due.items():
+                done += self._catch_up(frame, table, after, batch.until)
             self._settle(done, batch.after)
             went_on = any(work.exception() is None for _, work in done)
             switched = self._finish_loads(frame, batch, others_went_on=went_on)
@@ -111,9 +117,13 @@ class Tables:
         session = frame.sparkSession
         with ThreadPoolExecutor(self.at_once) as pool:
             found = pool.map(lambda key: reached(self.targets, session, *key), dict.fromkeys(moved))
+        modes = self.modes.knowing(self.history)
+        unkept = (each.schema.table for each in batch.tables if not modes.of(each.schema.table))
+        reached_now, passed = [each for each in found if each], (*batch.passed, *unkept)
         self.publication(
             session,
-            Finished(batch.until, batch.committed_at_us, [each for each in found if each]),
+            Finished(batch.until, batch.committed_at_us, reached_now, passed),
+            modes,
             lambda: tables_there(session, self.targets, self.history, self.modes),
         )
 
@@ -148,7 +158,9 @@ class Tables:
         )
 
     def _jobs(self, batch: Contents, view: str) -> list[Job]:
-        return [Job(changes, mode, view, batch.until) for changes, mode in self._wanted(batch)]
+        jobs = [Job(changes, mode, view, batch.until) for changes, mode in self._wanted(batch)]
+        late = self._late
+        return jobs if late is None else [replace(job, least=late.least(job.key)) for job in jobs]
 
     def _wanted(self, batch: Contents) -> list[tuple[TableChanges, Mode]]:
         """What the batch holds for each table, in each mode that the table is kept in."""
@@ -160,28 +172,53 @@ class Tables:
             if changes.events or mode != "append_log"  # that a table went is no event of its own
         ]
 
-    def _late(
-        self, stack: ExitStack, frame: DataFrame, name: str, between: tuple[int, int]
-    ) -> list[Job]:
-        """The job that brings a parked table to the end of the batch, from the log."""
-        found = self._named(name)
+    def _in_step(self, done: Iterable[Done]) -> Iterator[Done]:
+        """Without the tables that lack what they had: those are to catch up."""
+        for job, work in done:
+            error = work.exception()
+            if self._late is not None and isinstance(error, SetBackError):
+                self._late.set_back(job, error)
+            else:
+                yield job, work
+
+    def _catch_up(self, frame: DataFrame, name: str, after: int, until: int) -> list[Done]:
+        """Bring a table that is behind to the end of the batch, from the log."""
+        found, done = self._named(name), list[Done]()
         if self.reread is None or found is None:
+            return done
+        try:
+            for between in parts(after, until):
+                done += self._took(frame, found, between)
+                if any(work.exception() for _, work in done):
+                    return done
+        except GapError as exc:
+            error = DataError("spark-table-gap", f"{name}: {exc.message}", where=exc.where)
+            if not self.parking.may_park(error, others_went_on=True):
+                raise error from exc
+            self.parking.failed(name, after, error)
             return []
-        table, mode = found
+        if not done:  # what it failed at is not for it: nothing is left to take
+            self.parking.released(name)
+            self.reports.released(name)
+        return done
+
+    def _took(self, frame: DataFrame, key: Key, between: tuple[int, int]) -> list[Done]:
+        """What came of a part of the log for one table."""
+        if self.reread is None:
+            return []
+        table, mode = key
         events = self.reread(frame, *between)
         ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
         look = partial(self._look.late, table=table, between=between)
-        batch, view = stack.enter_context(self._held(events.where(ours), look))
-        if not batch.tables:  # what it failed at is not for it: nothing is left to take
-            self.parking.released(name)
-            self.reports.released(name)
-        return [Job(changes, mode, view, between[1]) for changes in batch.tables]
+        with self._held(events.where(ours), look) as (batch, view):
+            jobs = [Job(changes, mode, view, between[1]) for changes in batch.tables]
+            return self._run(frame, jobs)
 
-    def _named(self, name: str) -> tuple[TableId, Mode] | None:
+    def _named(self, name: str) -> Key | None:
         known = {f"{table}@{mode}": (table, mode) for table, mode in self.modes.known(self.history)}
         return known.get(name)
 
-    def _run(self, frame: DataFrame, jobs: Iterable[Job]) -> list[tuple[Job, Future[float]]]:
+    def _run(self, frame: DataFrame, jobs: Iterable[Job]) -> list[Done]:
         with ThreadPoolExecutor(self.at_once) as pool:
             return [(job, pool.submit(self._timed, frame, job)) for job in jobs]
 
@@ -213,21 +250,24 @@ class Tables:
                 self.reports.parked(name, batch.after, error)
         return finished
 
-    def _settle(self, done: list[tuple[Job, Future[float]]], after: int) -> None:
+    def _settle(self, done: Sequence[Done], after: int) -> None:
         """Park what failed by itself; anything else fails the batch, which comes again."""
-        errors = {job.name: work.exception() for job, work in done}
-        went_on = None in errors.values()
-        for error in errors.values():
-            if error is not None and not (
-                isinstance(error, Exception)
-                and self.parking.may_park(error, others_went_on=went_on)
+        went_on = any(work.exception() is None for _, work in done)
+        failed: set[str] = set()
+        for job, work in done:
+            error = work.exception()
+            if error is None:
+                continue
+            if not isinstance(error, Exception) or not self.parking.may_park(
+                error, others_went_on=went_on
             ):
                 raise error
+            failed.add(job.name)
         for job, work in done:
-            error = errors[job.name]
+            error = work.exception()
             if isinstance(error, Exception):
                 self.parking.failed(job.name, after, error)
-            elif job.name in self.parking:
+            elif job.name in self.parking and job.name not in failed:
                 self.parking.released(job.name)
                 self.reports.released(job.name)
             if error is None:

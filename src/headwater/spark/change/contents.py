@@ -55,12 +55,16 @@ def used(frame: DataFrame) -> DataFrame:
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """What a micro-batch holds: changes per table, after one sequence number up to another."""
+    """What a micro-batch holds: changes per table, after one sequence number up to another.
+
+    `passed` are tables of which it holds rows that nobody asked for.
+    """
 
     tables: tuple[TableChanges, ...]
     after: int
     until: int
     committed_at_us: int = 0
+    passed: tuple[TableId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
@@ -11,15 +12,33 @@ from pyspark.sql import functions as f
 from headwater.event import Column, Kind, LogicalType
 from headwater.event.verbatim import is_verbatim
 from headwater.spark.change.columns import image_ddl, parsed_type
-from headwater.spark.change.kinds import TEXT, stored_type, widens
+from headwater.spark.change.kinds import TEXT, JsonAs, stored_type, widens
 from headwater.spark.change.verbatim import kept_texts
 from headwater.spark.sql import quoted
 
 # By schema id: the shape's own form of each column of the table that it tells of.
 Readings = Mapping[int, Mapping[str, Column]]
 
-_FAIL = {"mode": "FAILFAST"}
-_FORGIVE = {"mode": "PERMISSIVE"}
+
+@dataclass(frozen=True, slots=True)
+class How:
+    """How values are read: a wrong one fails the query or is NULL; JSON is a text or a VARIANT."""
+
+    forgiving: bool = False
+    json_as: JsonAs = "string"
+
+    @property
+    def options(self) -> dict[str, str]:
+        """The same for from_json."""
+        return {"mode": "PERMISSIVE" if self.forgiving else "FAILFAST"}
+
+    def cuts(self, told: Column, column: Column) -> bool:
+        """Whether the value's own text is what is wanted of it."""
+        as_variant = self.json_as == "variant" and is_verbatim(column.type)
+        return is_verbatim(told.type) and not as_variant
+
+
+_STRICTLY = How()
 
 
 def with_image(
@@ -28,7 +47,7 @@ def with_image(
     image: str,
     columns: Sequence[Column],
     readings: Readings,
-    how: dict[str, str] = _FAIL,
+    how: How = _STRICTLY,
 ) -> DataFrame:
     """The rows with a JSON image parsed: a structure of the table's columns."""
     others = {
@@ -36,8 +55,9 @@ def with_image(
         for schema_id, reading in readings.items()
         if not is_plain(columns, reading)
     }
-    if not others and not any(is_verbatim(each.type) for each in columns):
-        return rows.withColumn(name, f.from_json(image, image_ddl(columns), how))
+    if not others and not any(how.cuts(each, each) for each in columns):
+        whole = f.from_json(image, image_ddl(columns, how.json_as), how.options)
+        return rows.withColumn(name, whole)
     shapes: dict[int | None, Mapping[str, Column]] = {None: {each.name: each for each in columns}}
     staged: dict[str, SparkColumn] = {}
     told: list[SparkColumn] = []
@@ -46,7 +66,8 @@ def with_image(
         parsed = f"{name}_{place}"
         # Parsed in a step of its own: an expression over many fields would parse once for each.
         staged |= _parsed(f.when(ours, f.col(image)), parsed, columns, reading, how)
-        own = f.struct(*(_converted(each, reading, parsed).alias(each.name) for each in columns))
+        values = (_converted(each, reading, parsed, how).alias(each.name) for each in columns)
+        own = f.struct(*values)
         told.append(f.when(ours, own))
     return rows.withColumns(staged).withColumn(name, f.coalesce(*told)).drop(*staged)
 
@@ -64,14 +85,19 @@ def _parsed(
     name: str,
     columns: Sequence[Column],
     reading: Mapping[str, Column],
-    how: dict[str, str],
+    how: How,
 ) -> dict[str, SparkColumn]:
     """What is read of an image, by the name that `_converted` looks for it under."""
-    parsed = {name: f.from_json(image, _raw_ddl(columns, reading), how)}
-    told = (reading[each.name] for each in columns if each.name in reading)
-    kept = {each.name: each.type for each in told if is_verbatim(each.type)}
+    pairs = [(reading[each.name], each) for each in columns if each.name in reading]
+    fields = [
+        f"{quoted(told.name)} {_raw_type(told, each, how)}"
+        for told, each in pairs
+        if not how.cuts(told, each)
+    ]
+    parsed = {name: f.from_json(image, ", ".join(fields) or "`_` string", how.options)}
+    kept = {told.name: told.type for told, each in pairs if how.cuts(told, each)}
     if kept:
-        parsed[_kept_name(name)] = kept_texts(image, kept, forgiving=how == _FORGIVE)
+        parsed[_kept_name(name)] = kept_texts(image, kept, forgiving=how.forgiving)
     return parsed
 
 
@@ -91,7 +117,7 @@ def with_forgiven_image(
     keys, strict = [each for each in columns if each.name in key], f"{name}_key"
     # Without it a wrong value would take the others of its row with it.
     rows.sparkSession.conf.set("spark.sql.json.enablePartialResults", "true")
-    parsed = with_image(rows, name, image, columns, readings, _FORGIVE)
+    parsed = with_image(rows, name, image, columns, readings, How(forgiving=True))
     if not keys:
         return parsed
     both = with_image(parsed, strict, image, keys, readings)
@@ -130,28 +156,20 @@ def _read_as(logical: LogicalType) -> str:
     return str(logical) if is_verbatim(logical) else parsed_type(logical)
 
 
-def _raw_ddl(columns: Sequence[Column], reading: Mapping[str, Column]) -> str:
-    fields = [
-        f"{quoted(told.name)} {_raw_type(told, each)}"
-        for each in columns
-        if (told := reading.get(each.name)) is not None and not is_verbatim(told.type)
-    ]
-    return ", ".join(fields) or "`_` string"
+def _raw_type(told: Column, column: Column, how: How) -> str:
+    """The type to parse an image's value as: the table's, if that takes everything."""
+    wanted = parsed_type(column.type, how.json_as)
+    return wanted if wanted in (TEXT, "variant") else parsed_type(told.type, how.json_as)
 
 
-def _raw_type(told: Column, column: Column) -> str:
-    """The type to parse an image's value as: text where the table takes everything as text."""
-    return TEXT if parsed_type(column.type) == TEXT else parsed_type(told.type)
-
-
-def _converted(column: Column, reading: Mapping[str, Column], parsed: str) -> SparkColumn:
+def _converted(column: Column, reading: Mapping[str, Column], parsed: str, how: How) -> SparkColumn:
     """A value in the table's type; NULL where the table's type cannot hold it."""
-    told, kind = reading.get(column.name), parsed_type(column.type)
+    told, kind = reading.get(column.name), parsed_type(column.type, how.json_as)
     if told is None:
         return f.lit(None).cast(kind)
-    within = _kept_name(parsed) if is_verbatim(told.type) else parsed
+    within = _kept_name(parsed) if how.cuts(told, column) else parsed
     value = f.col(f"{quoted(within)}.{quoted(told.name)}")
-    raw, wanted = _raw_type(told, column), stored_type(column.type)
+    raw, wanted = _raw_type(told, column, how), stored_type(column.type, how.json_as)
     binary = (told.type.kind is Kind.BINARY, column.type.kind is Kind.BINARY)
     if all(binary) or (raw == kind and not any(binary)) or wanted == TEXT:
         return value

@@ -11,22 +11,25 @@ from pyspark.sql import Column as SparkColumn
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
+from headwater.contract import SchemaHistory
 from headwater.errors import ConfigError
 from headwater.event import Operation, TableSchema
 from headwater.spark.change.changes import DELETED, PARTIAL, SEQ, TableChanges, row_changes
 from headwater.spark.functions.typed import of_schema
 from headwater.spark.sql import quoted
+from headwater.spark.table.fit import readings_as
 from headwater.spark.table.layout import DELETED_FLAG, SEQUENCE
 
 
-def auto_cdc_source(frame: DataFrame, schema: TableSchema) -> DataFrame:
+def auto_cdc_source(frame: DataFrame, schema: TableSchema, history: SchemaHistory) -> DataFrame:
     """Typed columns, the sequence number and whether the row is gone.
 
     A changed key is two rows: its old key goes, its new key comes.
     """
     if not schema.primary_key:
         raise ConfigError("spark-no-key", f"table {schema.table} has no primary key")
-    changes = TableChanges(schema.table.name, schema, {}, partial=False, truncated_at=None)
+    readings = readings_as(schema, history)
+    changes = TableChanges(schema.table.name, schema, readings, partial=False, truncated_at=None)
     # In the columns that everything below looks at: as filters, Spark would try them last.
     emptied = f.col("op") == Operation.TRUNCATE.label
     op = f.when(emptied, _stop("auto-cdc-truncate", schema, "sequence_number"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
@@ -30,7 +31,8 @@ class Entry:
 
     `applied` is the table's own position. It is smaller than `sequence` if the table did not take
     the batch, and larger if it had already gone on, before a crash for example. `published` says
-    that at `sequence` all tables together may be read.
+    that at `sequence` all tables together may be read. Of a table that the stream keeps no more,
+    `applied` is the last event up to which it lacks nothing.
     """
 
     sequence: int
@@ -53,13 +55,29 @@ class Entry:
         """Whether the stream keeps the table no more: what it says was true until then."""
         return self.version == _LEFT
 
-    def left(self, sequence: int) -> Entry:
-        """That the stream keeps the table no more, from `sequence` on."""
-        return replace(self, sequence=sequence, version=_LEFT, applied=_LEFT, published=False)
+    def left(self, sequence: int, before: int) -> Entry:
+        """That the stream keeps it no more, from `sequence` on; `before` ends the last batch."""
+        whole = before if self.stands_at(before) else self.applied
+        return replace(self, sequence=sequence, version=_LEFT, applied=whole, published=False)
 
     def stands_at(self, sequence: int) -> bool:
         """Whether this version is the table at `sequence`, given that no later entry is."""
         return self.sequence <= self.applied <= sequence
+
+
+def passed_over(table: TableId, mode: Mode, sequence: int) -> Entry:
+    """That the stream did not take what a batch held of a table, which it has never kept."""
+    return Entry(
+        sequence=sequence,
+        table=table,
+        mode=mode,
+        path="",
+        version=_LEFT,
+        applied=0,
+        published=False,
+        committed_at_us=0,
+        applied_at_us=time.time_ns() // 1000,
+    )
 
 
 def latest(entries: Iterable[Entry]) -> dict[Key, Entry]:

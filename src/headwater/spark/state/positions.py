@@ -7,7 +7,7 @@ nothing up to there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -15,27 +15,39 @@ from pyspark.sql import SparkSession
 from headwater.contract import SchemaHistory
 from headwater.event import TableId
 from headwater.spark.modes import Mode, Modes
-from headwater.spark.state.entry import Entry, Reached
-from headwater.spark.table.target import Targets
+from headwater.spark.state.entry import Entry, Key, Reached, latest
+from headwater.spark.state.table import Written
+from headwater.spark.table.target import Standing, Targets
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A table's own position, and up to where it has everything."""
+    """A table's own position, and up to where it has everything.
+
+    One that goes `apart` is brought after the stream, wherever that begins.
+    """
 
     table: TableId
     mode: Mode
     version: int | None
     applied: int
     complete: int
+    apart: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class State:
-    """The end of the last batch, None if there is no state, and what it says of tables."""
+def newly_kept(written: Written, known: Mapping[Key, int]) -> set[Key]:
+    """The tables that a stream keeps now and did not before: it may have passed over their events.
 
-    until: int | None
-    last: Sequence[Entry]
+    It left them out, or kept them in other modes alone. `known` are the kept tables, each with its
+    first event.
+    """
+    last = latest(written.last)
+    met = {entry.table for entry in written.last}
+    return {
+        key
+        for key, first in known.items()
+        if (last[key].is_left if key in last else key[0] in met and first <= written.until)
+    }
 
 
 def tables_there(
@@ -62,31 +74,39 @@ def places(
     targets: Targets,
     history: SchemaHistory,
     modes: Modes,
-    state: State,
+    written: Written,
 ) -> list[Place]:
     """The tables of the log and of the state that are kept, by name."""
-    known = modes.known(history)
-    last = {entry.key: entry for entry in state.last if modes.keeps(entry.table)}
-    found = []
-    for table, mode in sorted({*known, *last}, key=lambda key: (str(key[0]), key[1])):
-        standing = targets.open(session, table, mode).standing()
-        entry = last.get((table, mode))
-        first = known.get((table, mode), 1)
-        complete = complete_until(standing.applied, entry, state.until, first)
-        found.append(Place(table, mode, standing.version, standing.applied, complete))
+    known, kept = modes.known(history), modes.knowing(history)
+    last = {entry.key: entry for entry in written.last if entry.mode in kept.of(entry.table)}
+    new, found = newly_kept(written, known), []
+    for key in sorted({*known, *last}, key=lambda key: (str(key[0]), key[1])):
+        standing = targets.open(session, *key).standing()
+        entry, first = last.get(key), known.get(key, 1)
+        if key in new:
+            complete = resumes(standing, entry, first)
+        else:
+            complete = complete_until(standing, entry, written.until, first)
+        found.append(Place(*key, standing.version, standing.applied, complete, key in new))
     return found
 
 
-def complete_until(applied: int, entry: Entry | None, state_until: int | None, first: int) -> int:
+def resumes(standing: Standing, entry: Entry | None, first: int) -> int:
+    """After which event a table goes on that is newly kept; one that is not there begins anew."""
+    if standing.version is None:
+        return first - 1
+    return max(standing.applied, first - 1, 0 if entry is None else entry.applied)
+
+
+def complete_until(standing: Standing, entry: Entry | None, state_until: int, first: int) -> int:
     """Up to where a table has everything that the log ever held for it.
 
     A table that the state never met had no event until `state_until`. Without a state, it may lack
     everything from its `first` event on. One that is behind its entry was set back, or is gone.
     """
-    if state_until is None:
+    applied = standing.applied
+    if not state_until:
         return applied or first - 1
-    if entry is None:
+    if entry is None or entry.sequence <= entry.applied <= applied:
         return max(applied, state_until)
-    if entry.sequence <= entry.applied <= applied:
-        return max(applied, state_until)
-    return applied
+    return applied or first - 1

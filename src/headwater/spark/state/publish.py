@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
 
 from headwater.event import TableId
 from headwater.failpoint import failpoint
-from headwater.spark.state.entry import Entry, Key, Reached, latest, out_of_step
+from headwater.spark.modes import Modes
+from headwater.spark.state.entry import Entry, Key, Reached, latest, out_of_step, passed_over
 from headwater.spark.state.store import Kind, store_of
-from headwater.spark.state.table import StateTable, Writer
+from headwater.spark.state.table import StateTable, Writer, Written
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A batch that went through: its end, the newest commit time in it, and what it moved."""
+    """A batch that went through: its end, the newest commit time in it, and what it moved.
+
+    `passed` are tables of which it held rows that nobody keeps.
+    """
 
     until: int
     committed_at_us: int
     reached: Sequence[Reached]
+    passed: Sequence[TableId] = ()
 
 
 @dataclass(slots=True)
@@ -37,34 +42,47 @@ class Publication:
     writer: Writer
     whole_only: bool = True
     kind: Kind = "delta"
-    keeps: Callable[[TableId], bool] = field(default=lambda _table: True, compare=False)
     _last: dict[Key, Entry] = field(default_factory=dict, compare=False)
     _until: int = field(default=0, compare=False)
     # Of the state table as we left it: if it is still there, nobody else has written.
     _version: int | None = field(default=None, compare=False)
 
-    def __call__(
-        self, session: SparkSession, batch: Finished, present: Callable[[], Iterable[Reached]]
-    ) -> None:
-        """Write the batch down once; `present` finds the tables from before there was a state."""
+    def written(self, session: SparkSession) -> Written:
+        """What was written down so far, by this driver or another."""
+        self._refreshed(session)
+        return Written(self._until, tuple(self._last.values()))
+
+    def applied(self, key: Key) -> int:
+        """Up to where a table was seen by now, without another look; 0 if it never was."""
+        entry = self._last.get(key)
+        return 0 if entry is None or entry.is_left else entry.applied
+
+    def _refreshed(self, session: SparkSession) -> StateTable:
         table = StateTable(store_of(self.kind, session, self.location), self.writer)
         version = table.version()
         if version != self._version:
             written = table.written()
             self._last, self._until, self._version = latest(written.last), written.until, version
+        return table
+
+    def __call__(
+        self,
+        session: SparkSession,
+        batch: Finished,
+        modes: Modes,
+        present: Callable[[], Iterable[Reached]],
+    ) -> None:
+        """Write the batch down once; `present` finds the tables from before there was a state."""
+        table = self._refreshed(session)
         moved = self._news(batch)
         if self._until >= batch.until and not moved:
             return
-        if not self._last and not moved:  # nothing can be seen yet: tables are being loaded
+        if not (self._last or moved or batch.passed):  # tables are being loaded: none can be seen
             return
         fresh = [self._entry(each, batch, batch.until) for each in moved]
-        fresh += [
-            entry.left(batch.until)
-            for entry in self._last.values()
-            if not entry.is_left and not self.keeps(entry.table)
-        ]
-        if not self._last:
+        if not self._until:
             fresh += self._older(batch, present())
+        fresh += self._unkept(batch, modes)
         last = {**self._last, **latest(fresh)}
         published = not (self.whole_only and out_of_step(last, batch.until))
         at_end = [
@@ -74,6 +92,16 @@ class Publication:
         self._version = table.append(at_end, batch.until, published=published)
         failpoint("spark.state.after_commit")
         self._last, self._until = last, batch.until
+
+    def _unkept(self, batch: Finished, modes: Modes) -> Iterator[Entry]:
+        """What the stream has stopped to keep, and what it never did: each is said once."""
+        for entry in self._last.values():
+            if not entry.is_left and entry.mode not in modes.of(entry.table):
+                yield entry.left(batch.until, self._until)
+        met = {table for table, _ in self._last}
+        for table in batch.passed:
+            if table not in met:
+                yield passed_over(table, modes.default, batch.until)
 
     def _news(self, batch: Finished) -> Sequence[Reached]:
         """What the state does not say yet: a table may appear whole at an end that it knows."""

@@ -117,10 +117,11 @@ def _newest(rows: DataFrame) -> list[Row]:
 
     Of two at one number, the one of a table that is kept counts and not the one that says it left.
     """
+    order = f.struct("sequence", f.col("version") >= 0, "applied")
     micros = [f.unix_micros(name).alias(name) for name in _TIMES]
     plain = [name for name in COLUMNS if name not in _TIMES]
     newest = rows.groupBy("schema", "table", "mode").agg(
-        f.max_by(f.struct(*plain, *micros), f.struct("sequence", "applied")).alias("entry")
+        f.max_by(f.struct(*plain, *micros), order).alias("entry")
     )
     return [row["entry"] for row in newest.collect()]
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from headwater.contract import SchemaHistory
 from headwater.event import TableSchema
 from headwater.spark.change.changes import TableChanges
+from headwater.spark.change.reading import Readings
 from headwater.spark.policy import SchemaPolicy
 from headwater.spark.table.evolution import Keeping, Plan, planned
 from headwater.spark.table.refusal import Refusal
@@ -22,3 +24,10 @@ def fitted(changes: TableChanges, plan: Plan) -> TableChanges:
     """The changes as rows of the table that a plan makes."""
     schema = TableSchema(changes.schema.table, plan.columns(), plan.key)
     return replace(changes, schema=schema, readings=plan.readings())
+
+
+def readings_as(schema: TableSchema, history: SchemaHistory) -> Readings:
+    """How every shape that a history knows of the table tells the columns of one of them."""
+    shapes = [each for _, each in history.schemas() if each.table == schema.table]
+    plan = planned(SchemaPolicy(), [*shapes, schema], None, Keeping())
+    return {} if isinstance(plan, Refusal) else plan.readings()
