@@ -95,5 +95,17 @@ class SqliteCursor:
         self._db.close()
 
 
+def hold_place(path: Path, name: str, after: int) -> None:
+    """Make a required cursor at a place, which may lie before the log's begin."""
+    db = connect(path)
+    try:
+        with translated(path), transaction(db):
+            db.execute(
+                "INSERT OR REPLACE INTO cursor VALUES (?, ?, ?, ?)", (name, after, True, _now_ms())
+            )
+    finally:
+        db.close()
+
+
 def _now_ms() -> int:
     return time.time_ns() // 1_000_000

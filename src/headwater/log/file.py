@@ -13,7 +13,7 @@ from headwater.errors import StateError
 from headwater.log.check import Damage, damages
 from headwater.log.commands import SqliteCommands
 from headwater.log.connection import connect, create, transaction, translated
-from headwater.log.cursor import CursorInfo, CursorPlace, SqliteCursor
+from headwater.log.cursor import CursorInfo, CursorPlace, SqliteCursor, hold_place
 from headwater.log.lag import lag_after
 from headwater.log.proofs import Compared, ProofInfo, note, noted
 from headwater.log.reader import SqliteLogReader
@@ -78,6 +78,10 @@ class SqliteLog:
     def cursor(self, name: str, *, required: bool = False, start: int = 0) -> SqliteCursor:
         """The cursor of that name; made at `start` if it is new."""
         return SqliteCursor(self.path, name, required=required, start=start)
+
+    def hold(self, name: str, after: int) -> None:
+        """Make a required cursor just there: from before the log's begin a reader is told of it."""
+        hold_place(self.path, name, after)
 
     def commands(self) -> SqliteCommands:
         """What people ask of whoever writes this log."""

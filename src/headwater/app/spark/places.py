@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -35,9 +34,7 @@ class CursorPlaces:
 
     def park(self, name: str, after: int) -> None:
         """Keep a place."""
-        log = SqliteLog(self.log_path)
-        with closing(log.cursor(self.cursor(name), required=True, start=after)):
-            pass
+        SqliteLog(self.log_path).hold(self.cursor(name), after)
 
     def release(self, name: str) -> None:
         """Let it go."""
