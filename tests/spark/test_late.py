@@ -10,8 +10,8 @@ from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob, as_of
 from headwater.app.spark.release import release
-from headwater.errors import ConfigError, DataError, StateError
-from headwater.log import RetentionPolicy
+from headwater.errors import ConfigError, DataError, GapError, StateError
+from headwater.log import RetentionPolicy, SqliteLog
 from tests.shop import Shop, open_shop
 
 pytestmark = pytest.mark.spark
@@ -90,6 +90,31 @@ def test_table_that_is_removed_or_replaced_by_a_copy_takes_from_the_log_what_it_
     for table in ("customers", "orders"):
         assert _held(spark, job, table) == _source(shop, table)
     assert as_of(spark, job.target).sequence == head
+
+
+def test_new_target_has_everything_and_one_of_another_log_is_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """The cursor is where the old target was; numbers of another log mean other events."""
+    shop = open_shop(tmp_path)
+    shop.drain()
+    job = TableJob(shop.log.path, str(tmp_path / "lake"))
+    head = job.run_once(spark)
+    for folder in ("lake", "other"):
+        shutil.rmtree(job.target, ignore_errors=True)
+        new = replace(job, target=str(tmp_path / folder), interval_s=3600.0)
+        assert new.run_once(spark) == head  # and it returns, whatever the interval
+        for table in ("customers", "orders"):
+            assert _held(spark, new, table) == _source(shop, table)
+
+    again = Shop(shop.db, shop.path, SqliteLog(tmp_path / "again.hwlog"))
+    shop.db.execute("DELETE FROM orders")
+    shop.db.commit()
+    again.drain()
+    shutil.rmtree(new.checkpoint)
+    with pytest.raises(GapError, match="choose a new target") as caught:
+        replace(new, log_path=again.log.path).run_once(spark)
+    assert caught.value.code == "spark-other-log"
 
 
 def test_table_that_lacks_what_the_log_has_lost_is_parked_until_it_is_released(

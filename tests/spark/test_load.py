@@ -10,10 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.spark.modes import Mode
+from headwater.spark.sql import quoted
 from headwater.spark.table.generation import FOLDER
 from headwater.spark.table.path import table_path
-from tests.spark.letters import LETTERS
-from tests.spark.loading import Loading, load_in_parts
+from tests.spark.lake import Lake
+from tests.spark.letters import LETTERS, Letters
+from tests.spark.loading import OWED, Loading, load_in_parts, read
 from tests.spark.test_modes import interpreted  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.spark
@@ -64,3 +66,27 @@ def test_table_comes_whole_when_it_changes_while_it_is_loaded(
     seed: int,
 ) -> None:
     load_in_parts(Filling(interpreted, tmp_path), random.Random(seed), tmp_path)
+
+
+def test_load_that_was_closed_is_over_when_its_table_is_read_once_more(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its end failed, and before it is tried again a backfill owes rows of the same table."""
+    lake, letters = Lake(spark, tmp_path), Letters(random.Random(5))
+    for number in (1, 2):
+        letters.older(number)
+    read(letters, [1, 2])
+    lake.append(letters, OWED)
+    lake.apply(0)
+    lake.settle()
+    target = lake.targets(lake.target, lake.log.reader().log_id)
+    target.open(spark, LETTERS.table, "mirror").generation().close(lake.head)  # type: ignore[attr-defined]
+    after = lake.head
+    letters.insert(3)
+    letters.update(2, *letters.names)
+    lake.append(letters, OWED)
+    lake.apply(after)
+    held = spark.read.format("delta").load(table_path(lake.target, LETTERS.table))
+    names = [quoted(column.name) for column in letters.schema.columns]
+    rows = {row[1]: tuple(row)[2:] for row in held.select(*names).collect()}
+    assert rows == letters.settle()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.app.spark import TableJob
+from headwater.app.spark import TableJob, as_of
 from headwater.app.spark.meter import SparkMeter
 from headwater.errors import ConfigError
 from headwater.log import RetentionPolicy
@@ -62,6 +62,41 @@ def test_failing_table_is_parked_and_catches_up_while_the_others_go_on(
     names = spark.table(customers).where("id < 3").orderBy("id").select("name").collect()
     assert [row["name"] for row in names] == ["Adele", 'B"o\n']
     assert [cursor.name for cursor in shop.log.info().cursors] == ["spark"]
+
+
+def test_others_go_on_when_a_table_fails_by_an_error_of_spark_or_cannot_be_opened(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Alone in a batch, on a quiet log, and with a log that another engine has made unreadable."""
+    shop, target = open_shop(tmp_path), tmp_path / "lake"
+    job = TableJob(shop.log.path, str(target))
+    shop.drain()
+    first = job.run_once(spark)
+    customers = f"delta.`{target}/customers`"
+    spark.sql(f"ALTER TABLE {customers} ADD CONSTRAINT small CHECK (id <> 7)")
+    shop.run("INSERT INTO customers (id, name) VALUES (7, 'seven')")
+    shop.drain()
+    for _ in range(2):  # the second time with nothing new in the log
+        with pytest.raises(Exception, match="CHECK constraint"):
+            job.run_once(spark)
+        assert {cursor.name for cursor in shop.log.info().cursors} == {"spark", PLACE}
+    assert as_of(spark, str(target)).sequence == first
+    newest = max((target / "customers" / "_delta_log").glob("*.json"))
+    told = '{"protocol":{"minReaderVersion":3,"minWriterVersion":7,"readerFeatures":["ours"],'
+    number = int(newest.stem) + 1
+    hidden = newest.with_name(f"{number:020}.json")
+    hidden.write_text(f'{told}"writerFeatures":["ours"]}}}}\n')
+    shop.run("DELETE FROM orders")
+    head = shop.drain()
+    with pytest.raises(Exception, match=r"(?i)feature"):
+        job.run_once(spark)
+    assert _rows(spark, target, "orders") == 0
+    acked = {cursor.name: cursor.acked for cursor in shop.log.info().cursors}
+    assert acked["spark"] == head
+    hidden.unlink()
+    spark.sql(f"ALTER TABLE {customers} DROP CONSTRAINT small")
+    assert job.run_once(spark) == head
+    assert as_of(spark, str(target)).sequence == head
 
 
 def _rows(spark: SparkSession, target: Path, table: str) -> int:

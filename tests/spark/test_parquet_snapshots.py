@@ -95,14 +95,16 @@ def test_rows_are_those_of_the_log_when_a_snapshot_is_interrupted_anywhere(
     assert stock.table.rows(ITEMS.primary_key) is None
     stock.put(1, 2, 3)
     at, first = 0, 0
-    for name in ("before_snapshot", "before_mark", "after_mark"):
+    steps = [f"spark.parquet.{each}" for each in ("before_snapshot", "before_mark", "after_mark")]
+    unwritten = "spark.table.before_write"
+    for name in (*steps, unwritten):
         stock.remove(min(stock.wanted))
         stock.put(at + 10, max(stock.wanted))
         with monkeypatch.context() as patched:
-            patched.setattr(parquet, "failpoint", _failing(f"spark.parquet.{name}"))
+            patched.setattr(parquet, "failpoint", _failing(name))
             with pytest.raises(TransientError):
                 stock.take(at)
-        assert stock.held() == stock.wanted, name
+        assert (stock.held() == stock.wanted) is (name != unwritten), name
         at = stock.take(at)
         assert stock.held() == stock.wanted, name
         assert stock.table.snapshots()[-1] == at

@@ -88,6 +88,7 @@ ADDING = (
     *("spark.table.before_create", "spark.table.after_create", "spark.iceberg.before_publish"),
     *("spark.load.after_keep", "spark.load.before_append", "spark.load.after_append"),
 )
+WRITING = ("spark.iceberg.before_publish", "spark.iceberg.after_publish")
 ENDING = tuple(each for each in STEPS if each not in ADDING)
 
 
@@ -129,6 +130,14 @@ def test_load_goes_on_when_drivers_end_at_every_step(
     names = tuple(column.name for column in letters.schema.columns)
     assert {row[1]: row[2:] for row in lake.held("mirror", names)} == letters.settle()
     lake.assert_switched_in("mirror")
+
+    standing = lake.head
+    live(letters, 8)
+    lake.append(letters)
+    for name in WRITING:
+        run_into(name, standing)
+    lake.apply(standing)
+    assert {row[1]: row[2:] for row in lake.held("mirror", names)} == letters.settle()
 
 
 class Loader:

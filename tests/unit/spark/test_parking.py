@@ -45,7 +45,7 @@ def test_place_is_kept_until_the_table_is_well() -> None:
 
 
 @pytest.mark.parametrize(
-    ("error", "others_went_on", "parks"),
+    ("error", "alone", "parks"),
     [
         (ERROR, False, True),
         (ConfigError("spark-no-key", "x"), False, True),
@@ -54,9 +54,15 @@ def test_place_is_kept_until_the_table_is_well() -> None:
         (OSError("one folder is not ours"), True, True),
     ],
 )
-def test_error_parks_when_it_is_the_table_s_own(
-    error: Exception, others_went_on: bool, parks: bool
-) -> None:
+def test_error_parks_when_it_is_the_table_s_own(error: Exception, alone: bool, parks: bool) -> None:
     parking = Parking(MemoryPlaces(), "park")
-    assert parking.may_park(error, others_went_on=others_went_on) is parks
-    assert not Parking(MemoryPlaces(), "halt").may_park(error, others_went_on=others_went_on)
+    assert parking.may_park("a", error, alone=alone) is parks
+    assert not Parking(MemoryPlaces(), "halt").may_park("a", error, alone=alone)
+
+
+def test_table_that_is_parked_may_fail_again_when_nothing_else_goes_on() -> None:
+    """On a quiet log it is tried by itself; the stream would end there at every start."""
+    parking = Parking(MemoryPlaces(a=3), "park")
+    assert parking.may_park("a", OSError("a constraint"), alone=False)
+    assert not parking.may_park("b", OSError("a constraint"), alone=False)
+    assert not parking.may_park("a", TransientError("spark-contended", "x"), alone=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ from headwater.spark.apply.parking import OnTableError, Parking
 from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.apply.report import Behind, Reports
 from headwater.spark.apply.tables import Apply, Tables
+from headwater.spark.checkpoint.folder import CheckpointFolder
 from headwater.spark.classic import require_classic
 from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
@@ -37,10 +39,13 @@ from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.source.datasource import NAME
 from headwater.spark.source.typed_read import TypedRead
 from headwater.spark.state.publish import Publication
+from headwater.spark.state.store import store_at
 from headwater.spark.state.table import Writer
 from headwater.spark.table.iceberg import CATALOG_PREFIX
 from headwater.spark.table.parquet import SnapshotPolicy
 from headwater.spark.table.upkeep import Upkeeps
+
+_LOG = logging.getLogger("headwater.spark")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +127,19 @@ class TableJob:
 
     def start(self, session: SparkSession) -> RunningStream:
         """Start the stream in the session."""
+        return self._start(session, self.interval_s)
+
+    def _start(self, session: SparkSession, interval_s: float | None) -> RunningStream:
         require_classic(session)
         register(session)
+        self._begin_anew(session)
         plan = StreamPlan(
             log_path=str(Path(self.log_path).resolve()),
             checkpoint=self.checkpoint,
             consumer=self.consumer,
             tables=self.tables,
             max_events=self.max_events,
-            interval_s=self.interval_s,
+            interval_s=interval_s,
             attempt=self._attempt(),
         )
         presence = Presence(Path(self.log_path).resolve(), self.consumer)
@@ -142,6 +151,22 @@ class TableJob:
             raise
         stream.at_end(presence.release)
         return stream
+
+    def _begin_anew(self, session: SparkSession) -> None:
+        """Where nothing was written yet, begin with the log: the cursor tells of another target.
+
+        It costs nothing if the tables are there after all: each skips what it has. What the log no
+        longer holds is told of table by table.
+        """
+        log = SqliteLog(self.log_path)
+        acked = {place.name: place.acked for place in log.places()}.get(self.consumer)
+        if acked is None or CheckpointFolder(session, self.checkpoint).is_there():
+            return
+        known = self.table_format != "parquet" and store_at(session, self.location).version() >= 0
+        begin = log.info().bounds.tail - 1
+        if not known and begin < acked:
+            _LOG.warning("the target is new: all of the log is read", extra={"after": begin})
+            log.rewind(self.consumer, begin)
 
     def _attempt(self) -> str:
         """The stream has a batch, on a quiet log too, if it has tables to bring after it.
@@ -253,7 +278,7 @@ class TableJob:
         comes. The query has ended well and its tables are written: the cursor may follow. A table
         that was parked is told of by its error, when the others have gone on.
         """
-        stream = self.start(session)
+        stream = self._start(session, None)
         try:
             stream.wait()
         finally:

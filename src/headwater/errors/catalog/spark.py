@@ -62,8 +62,8 @@ ENTRIES = section(
     ),
     (
         "spark-other-log",
-        "Spark's checkpoint was made with another log.",
-        "Point to the log that it was made with, or use a new checkpoint folder.",
+        "Spark's checkpoint, or a table, was made with another log.",
+        "Point to the log that it was made with, or choose a new target.",
     ),
     (
         "spark-topic",

@@ -24,6 +24,7 @@ from headwater.spark.table.target import Loadable, Standing, Targets
 
 # The log is read in parts of this many events, whatever a table lacks.
 _PART_EVENTS = 2_000_000
+_NOT_THERE = Standing(None, 0)
 _LOG = logging.getLogger("headwater.spark")
 
 
@@ -38,22 +39,34 @@ class Late:
     publication: Publication
     _met: bool = False
 
-    def meet(self, session: SparkSession) -> None:
-        """Find those that the stream keeps since it was started; what is found is written down."""
+    def meet(self, session: SparkSession, after: int) -> None:
+        """Find those that the stream keeps since it was started; what is found is written down.
+
+        A stream that begins `after` an event, where it has never been, lacks what was before.
+        """
         if self._met:
             return
-        written = self.publication.written(session)
-        known = self.modes.known(self.history)
+        written, known = self.publication.written(session), self.modes.known(self.history)
         last = latest(written.last)
-        for key in newly_kept(written, known):
-            if _name(key) in self.parking:
-                continue
-            target = self.targets.open(session, *key)
-            standing = target.standing()
-            loading = isinstance(target, Loadable) and target.generation().taken() is not None
-            if standing.version is not None or not loading:
-                self._park(key, resumes(standing, last.get(key), known[key]))
+        if written.until:
+            new = newly_kept(written, known)
+        else:
+            new = {key for key, first in known.items() if first <= after}
+        found = {key: self._standing(session, key) for key in new if _name(key) not in self.parking}
+        if written.until or not any(found.values()):
+            for key, standing in found.items():
+                if standing is None or standing.version is not None:
+                    self._park(key, resumes(standing or _NOT_THERE, last.get(key), known[key]))
         self._met = True
+
+    def _standing(self, session: SparkSession, key: Key) -> Standing | None:
+        """Where a table stands, without a version while it is being loaded; None: nowhere."""
+        target = self.targets.open(session, *key)
+        standing = target.standing()
+        if standing.version is not None:
+            return standing
+        loading = isinstance(target, Loadable) and target.generation().taken() is not None
+        return standing if loading else None
 
     def least(self, key: Key) -> int:
         """Up to where the table was seen, and must therefore be."""

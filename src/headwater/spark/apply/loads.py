@@ -100,11 +100,13 @@ class Loads:
         name = task.changes.schema.table
         generation = table.generation()
         taken = generation.taken()
-        owed = self._history.owes(name, task.until)
+        # A closed one has all its rows: what the source owes since is for the table to come.
+        closed = taken is not None and taken.closed is not None
+        owed = not closed and self._history.owes(name, task.until)
         if taken is None and not owed:
             return standing
         self._begun.add((str(name), mode))
-        if taken is None or taken.closed is None:
+        if not closed:
             self._add(generation, taken or Taken(0, 0), task, mode)
         if owed:
             return Standing(None, task.until)
@@ -121,9 +123,9 @@ class Loads:
         generation = table.generation()
         taken = generation.taken()
         if taken is not None and table.standing().version is None:
-            if self._history.owes(name, max(until, taken.until)):
-                return
             if taken.closed is None:
+                if self._history.owes(name, max(until, taken.until)):
+                    return
                 generation.close(max(until, taken.until))
             generation.switch(self._completed(generation, name, mode))
         generation.clear()

@@ -106,10 +106,13 @@ class Parking:
         stay.wait = min(max(stay.wait * 2, _FIRST_WAIT), _LONGEST_WAIT)
         stay.waited = 0
 
-    def may_park(self, error: Exception, *, others_went_on: bool) -> bool:
-        """Whether an error is one table's own: storage that is away would park every table."""
+    def may_park(self, name: str, error: Exception, *, alone: bool) -> bool:
+        """Whether an error is one table's own, and not that of whatever all tables stand on.
+
+        `alone` is whether everything else went well. A table that is parked has shown it before.
+        """
         if self.on_error == "halt":
             return False
         if isinstance(error, HeadwaterError):
             return isinstance(error, (ConfigError, DataError))
-        return others_went_on
+        return alone or name in self

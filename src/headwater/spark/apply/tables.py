@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -11,7 +11,7 @@ from functools import partial
 from typing import Protocol
 from uuid import uuid4
 
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from headwater.contract import TableHistory
@@ -96,35 +96,42 @@ class Tables:
         look = partial(self._look, batch_id=batch_id)
         with self._held(frame, look) as (batch, name):
             if self._late is not None:
-                self._late.meet(frame.sparkSession)
+                self._late.meet(frame.sparkSession, batch.after)
             jobs = [job for job in self._jobs(batch, name) if job.name not in self.parking]
             done = list(self._in_step(self._run(frame, jobs)))
             # A batch may be empty: the end of a load has no event of its own.
             due = self.parking.due() if batch.until else {}
             for table, after in due.items():
                 done += self._catch_up(frame, table, after, batch.until)
-            self._settle(done, batch.after)
-            went_on = any(work.exception() is None for _, work in done)
-            switched = self._finish_loads(frame, batch, others_went_on=went_on)
-        self._publish(frame, batch, [*(job.key for job, _ in done), *switched])
+            failed = self._settle(frame, done, batch.after)
+            switched = self._finish_loads(frame, batch)
+        self._publish(frame, batch, [*(job.key for job, _ in done), *switched], failed)
         self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
 
-    def _publish(self, frame: DataFrame, batch: Contents, moved: Iterable[Key]) -> None:
-        """Make the versions known that belong together now."""
+    def _publish(
+        self, frame: DataFrame, batch: Contents, moved: Iterable[Key], failed: Collection[Key]
+    ) -> None:
+        """Make the versions known that belong together now. What failed may not even open."""
         if self.publication is None:
             return
         session = frame.sparkSession
+        well = [key for key in dict.fromkeys(moved) if key not in failed]
         with ThreadPoolExecutor(self.at_once) as pool:
-            found = pool.map(lambda key: reached(self.targets, session, *key), dict.fromkeys(moved))
+            found = pool.map(lambda key: reached(self.targets, session, *key), well)
         modes = self.modes.knowing(self.history)
         unkept = (each.schema.table for each in batch.tables if not modes.of(each.schema.table))
-        reached_now, passed = [each for each in found if each], (*batch.passed, *unkept)
         self.publication(
             session,
-            Finished(batch.until, batch.committed_at_us, reached_now, passed),
+            Finished(
+                batch.until,
+                batch.committed_at_us,
+                [each for each in found if each],
+                passed=(*batch.passed, *unkept),
+                failed=tuple(failed),
+            ),
             modes,
-            lambda: tables_there(session, self.targets, self.history, self.modes),
+            lambda: tables_there(session, self.targets, modes.known(self.history), failed),
         )
 
     def _keep(self, frame: DataFrame, written: Iterable[Job]) -> None:
@@ -193,7 +200,7 @@ class Tables:
                     return done
         except GapError as exc:
             error = DataError("spark-table-gap", f"{name}: {exc.message}", where=exc.where)
-            if not self.parking.may_park(error, others_went_on=True):
+            if not self.parking.may_park(name, error, alone=True):
                 raise error from exc
             self.parking.failed(name, after, error)
             return []
@@ -228,9 +235,7 @@ class Tables:
             run(job, session, self._lake)
         return time.perf_counter() - begin
 
-    def _finish_loads(
-        self, frame: DataFrame, batch: Contents, *, others_went_on: bool
-    ) -> list[Key]:
+    def _finish_loads(self, frame: DataFrame, batch: Contents) -> list[Key]:
         """A table that the batch does not mention may have had the last of its rows before."""
         loads, finished = self._lake.loads, []
         for table, mode in loads.over(frame.sparkSession, batch.until, self.modes):
@@ -244,30 +249,30 @@ class Tables:
                     finished.append((table, mode))
             except Exception as exc:
                 error = exc if isinstance(exc, HeadwaterError) else classified(exc, str(table))
-                if not self.parking.may_park(error, others_went_on=others_went_on):
+                alone = self._is_storage_there(frame.sparkSession)
+                if not self.parking.may_park(name, error, alone=alone):
                     raise error from exc
                 self.parking.failed(name, batch.after, error)
                 self.reports.parked(name, batch.after, error)
         return finished
 
-    def _settle(self, done: Sequence[Done], after: int) -> None:
+    def _settle(self, frame: DataFrame, done: Sequence[Done], after: int) -> set[Key]:
         """Park what failed by itself; anything else fails the batch, which comes again."""
-        went_on = any(work.exception() is None for _, work in done)
-        failed: set[str] = set()
+        failed = {job.key for job, work in done if work.exception() is not None}
+        went_on = any(job.key not in failed for job, _ in done)
+        # Several tables that fail for one reason are not each one's own affair.
+        alone = went_on or (len(failed) == 1 and self._is_storage_there(frame.sparkSession))
         for job, work in done:
             error = work.exception()
-            if error is None:
-                continue
-            if not isinstance(error, Exception) or not self.parking.may_park(
-                error, others_went_on=went_on
+            if error is not None and not (
+                isinstance(error, Exception) and self.parking.may_park(job.name, error, alone=alone)
             ):
                 raise error
-            failed.add(job.name)
         for job, work in done:
             error = work.exception()
             if isinstance(error, Exception):
                 self.parking.failed(job.name, after, error)
-            elif job.name in self.parking and job.name not in failed:
+            elif job.name in self.parking and job.key not in failed:
                 self.parking.released(job.name)
                 self.reports.released(job.name)
             if error is None:
@@ -275,3 +280,14 @@ class Tables:
                 self.reports.applied(report)
         for name, stay in self.parking:
             self.reports.parked(name, stay.after, stay.error)
+        return failed
+
+    def _is_storage_there(self, session: SparkSession) -> bool:
+        """Whether the place of the tables answers: else none of them is to blame."""
+        if self.publication is None:
+            return False
+        try:
+            self.publication.written(session)
+        except Exception:  # noqa: BLE001 - whatever it says, it does not answer
+            return False
+        return True

@@ -45,6 +45,11 @@ class Found:
     problems: tuple[Problem, ...] = ()
 
 
+def is_there(session: SparkSession, path: str) -> bool:
+    """Whether there is such a folder."""
+    return Files(session, path).exists(path)
+
+
 class CheckpointFolder:
     """A checkpoint of a stream from one log."""
 
@@ -52,9 +57,13 @@ class CheckpointFolder:
         self._root = path
         self._files = Files(session, path)
 
+    def is_there(self) -> bool:
+        """Whether there is such a folder."""
+        return self._files.exists(self._root)
+
     def look(self) -> Found:
         """What is there, and what of it is broken."""
-        if not self._files.exists(self._root):
+        if not self.is_there():
             return Found(exists=False)
         problems: list[Problem] = []
         self._decoded("metadata", decode_metadata, problems)

@@ -7,7 +7,7 @@ nothing up to there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -51,11 +51,11 @@ def newly_kept(written: Written, known: Mapping[Key, int]) -> set[Key]:
 
 
 def tables_there(
-    session: SparkSession, targets: Targets, history: SchemaHistory, modes: Modes
+    session: SparkSession, targets: Targets, known: Iterable[Key], failed: Collection[Key] = ()
 ) -> Iterator[Reached]:
-    """The tables that exist and have taken something, of all that the log ever knew."""
-    for table, mode in modes.known(history):
-        found = reached(targets, session, table, mode)
+    """Those of the known tables that exist and have taken something; what failed may not open."""
+    for key in known:
+        found = None if key in failed else reached(targets, session, *key)
         if found is not None and found.applied:
             yield found
 

@@ -20,13 +20,15 @@ from headwater.spark.state.table import StateTable, Writer, Written
 class Finished:
     """A batch that went through: its end, the newest commit time in it, and what it moved.
 
-    `passed` are tables of which it held rows that nobody keeps.
+    `passed` are tables of which it held rows that nobody keeps, `failed` those that did not take
+    it.
     """
 
     until: int
     committed_at_us: int
     reached: Sequence[Reached]
     passed: Sequence[TableId] = ()
+    failed: Sequence[Key] = ()
 
 
 @dataclass(slots=True)
@@ -83,6 +85,7 @@ class Publication:
         if not self._until:
             fresh += self._older(batch, present())
         fresh += self._unkept(batch, modes)
+        fresh += self._behind(batch)
         last = {**self._last, **latest(fresh)}
         published = not (self.whole_only and out_of_step(last, batch.until))
         at_end = [
@@ -103,13 +106,20 @@ class Publication:
             if table not in met:
                 yield passed_over(table, modes.default, batch.until)
 
+    def _behind(self, batch: Finished) -> Iterator[Entry]:
+        """Those that did not take the batch stand where they stood, and so make no whole set."""
+        for key in batch.failed:
+            entry = self._last.get(key)
+            if entry is not None and not entry.is_left:
+                yield replace(entry, sequence=batch.until)
+
     def _news(self, batch: Finished) -> Sequence[Reached]:
-        """What the state does not say yet: a table may appear whole at an end that it knows."""
+        """What the state does not say yet: at an end that it knows tables appear, or catch up."""
         if self._until < batch.until:
             return batch.reached
         if self._until > batch.until:
             return ()
-        seen = {key for key, entry in self._last.items() if not entry.is_left}
+        seen = {key for key, entry in self._last.items() if entry.stands_at(batch.until)}
         return [each for each in batch.reached if (each.table, each.mode) not in seen]
 
     def _older(self, batch: Finished, present: Iterable[Reached]) -> list[Entry]:

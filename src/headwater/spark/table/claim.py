@@ -13,4 +13,14 @@ def claim(files: Files, folder: str, prefix: str, log_id: str) -> None:
     if not held:
         files.mark(f"{folder}/{mine}")
     elif held != [mine]:
-        raise GapError("spark-other-log", "the folder holds changes of another log", where=folder)
+        raise other_log(folder)
+
+
+def other_log(place: str) -> GapError:
+    """That a table or folder holds what another log tells of, whose numbers mean other events."""
+    return GapError(
+        "spark-other-log",
+        "changes of another log are there already",
+        where=place,
+        hint="choose a new target, or remove what is there to have it made anew",
+    )

@@ -20,17 +20,19 @@ from headwater.spark.gateway.thrown import is_thrown
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
 from headwater.spark.table.alteration import Alteration
+from headwater.spark.table.claim import other_log
 from headwater.spark.table.delta_columns import shape_of, statements, table_properties
 from headwater.spark.table.delta_files import KnownFiles
 from headwater.spark.table.delta_replace import Replacement
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
-from headwater.spark.table.deltalog import carried, carrying, newest, noted
+from headwater.spark.table.deltalog import carrying, newest, noted, positions
 from headwater.spark.table.generation import DeltaGeneration, begun_below
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.path import table_of, table_path
 from headwater.spark.table.shape import COLUMNS, TableShape, memory_of
 from headwater.spark.table.target import Standing, Statement, Whole
 
+_OURS = "headwater:"
 _CONFLICT = "org.apache.spark.sql.delta.DeltaConcurrentModificationException"
 
 
@@ -46,7 +48,7 @@ class DeltaTargets:
         """The table that keeps a source table in a mode."""
         # The log's name, not the checkpoint's: checkpoints may be lost.
         path = table_path(self.location, table, mode)
-        return DeltaTarget(session, path, f"headwater:{self.log_id}", self.known)
+        return DeltaTarget(session, path, f"{_OURS}{self.log_id}", self.known)
 
     def upkeep(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaUpkeep:
         """The same table from the side of its files."""
@@ -130,10 +132,13 @@ class DeltaTarget:
         snapshot = newest(self._session, self._path)
         if snapshot is None:
             return Standing(None, 0)
-        note = noted(snapshot)
+        note, known = noted(snapshot), positions(snapshot)
+        logs = {_log_of(name) for name in known if name.startswith(_OURS)}
+        if logs and _log_of(self._app_id) not in logs:
+            raise other_log(self._path)
         return Standing(
             version=int(snapshot.version()),
-            applied=carried(snapshot, self._app_id),
+            applied=known.get(self._app_id, 0),
             files=0 if note is None else int(note.numFiles()),
         )
 
@@ -191,3 +196,8 @@ class DeltaTarget:
     def _beside(self, path: str, app_id: str) -> DeltaTarget:
         # Deletion vectors are found by the folder of their table, and these files will change it.
         return DeltaTarget(self._session, path, app_id, self._known, vectors=False)
+
+
+def _log_of(app_id: str) -> str:
+    """Whose position it is; of a load's marks the log's name is the beginning."""
+    return app_id.removeprefix(_OURS).partition(":")[0]

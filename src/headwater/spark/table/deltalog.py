@@ -42,12 +42,17 @@ def noted(snapshot: Any) -> Any | None:
 
 def carried(snapshot: Any, app_id: str) -> int:
     """The position that a version carries, 0 if none."""
+    return positions(snapshot).get(app_id, 0)
+
+
+def positions(snapshot: Any) -> dict[str, int]:
+    """Every position that a version carries, by the name of whose it is."""
     note = noted(snapshot)
     if note is not None and note.setTransactions().isDefined():
         known = items_of(note.setTransactions().get())
-        return next((int(each.version()) for each in known if each.appId() == app_id), 0)
-    found = snapshot.transactions().get(app_id)
-    return int(found.get()) if found.isDefined() else 0
+        return {str(each.appId()): int(each.version()) for each in known}
+    found = snapshot.transactions()
+    return {str(name): int(found.apply(name)) for name in items_of(found.keySet().toSeq())}
 
 
 @contextmanager

@@ -93,6 +93,11 @@ class History:
         ]
         return max(known) if known else self._noted(log_id)
 
+    def is_of_another(self, log_id: str) -> bool:
+        """Whether another log's changes are in the table."""
+        told = (*self._summaries(), self.properties)
+        return any(each.get(LOG, log_id) != log_id for each in told)
+
     def _summaries(self) -> Iterator[Mapping[str, str]]:
         """Of the current snapshot and of those that it came from, as far as they are kept."""
         at = self.current

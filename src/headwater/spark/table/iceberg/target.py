@@ -20,6 +20,7 @@ from headwater.failpoint import failpoint
 from headwater.spark.change.kinds import stored_type
 from headwater.spark.modes import Mode
 from headwater.spark.table.alteration import Alteration
+from headwater.spark.table.claim import other_log
 from headwater.spark.table.iceberg.catalog import FORGETFUL, Address, catalog_of, create
 from headwater.spark.table.iceberg.columns import as_now, shape_of
 from headwater.spark.table.iceberg.generation import IcebergGeneration, begun
@@ -98,6 +99,8 @@ class IcebergTarget:
         history = self._history()
         self._require_ours(history.properties)
         self._seen = history.applied(self._log_id)
+        if not self._seen and history.is_of_another(self._log_id):
+            raise other_log(self.place)
         return Standing(history.current, self._seen, history.files)
 
     def generation(self) -> IcebergGeneration:
