@@ -15,8 +15,11 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 RESULTS = Path(__file__).parent / "results"
+
+_T = TypeVar("_T")
 
 Work = Callable[[], float]
 """Does the work once and returns its rate per second."""
@@ -58,6 +61,12 @@ class Comparison:
         return min(ratios), max(ratios)
 
 
+def in_turn(runs: Sequence[_T], turn: int) -> list[_T]:
+    """The order of a round: each begins once, and comes once after each other."""
+    first = turn % len(runs)
+    return [*runs[first:], *runs[:first]]
+
+
 @dataclass(slots=True)
 class Bench:
     """Collects comparisons, plain rates and bars, and reports them in one form."""
@@ -77,9 +86,9 @@ class Bench:
         theirs: list[float] = []
         control: list[float] = []
         for turn in range(rounds):
-            # Who goes first alternates, so that neither always inherits the other's dirty cache.
-            order = [(work, mine), (reference, theirs), (reference, control)]
-            for run, samples in order if turn % 2 == 0 else reversed(order):
+            # Each takes every place in turn, so that none always inherits another's dirty cache.
+            order = in_turn([(work, mine), (reference, theirs), (reference, control)], turn)
+            for run, samples in order:
                 samples.append(run())
         return self.add(name, mine, (label, theirs, control))
 
