@@ -203,7 +203,7 @@ def _overhead(
     """A run with a single change: what a stream costs before it does anything."""
     ours, *by_hand = kept
     rates: list[list[float]] = [[] for _ in kept]
-    places: list[tuple[int, Ours | ByHand]] = [*enumerate(kept)]
+    places: list[tuple[int, Ours | ByHand]] = [(0, ours), *enumerate(by_hand, 1)]
     for turn in range(ROUNDS):
         part = workload.changes(1)
         ours.hear([part])
