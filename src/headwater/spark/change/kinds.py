@@ -90,3 +90,21 @@ def widens(old: str, new: str) -> bool:
             whole = int(source[1]) - int(source[2])
             return old != new and scale >= int(source[2]) and precision - scale >= whole
     return False
+
+
+def keeps_room(old: str, new: str) -> bool:
+    """Whether a column may stay of the old type when its source goes to the new, smaller one.
+
+    Not where the source rounds or cuts its values for that: no event tells of it.
+    """
+    inner, outer = _ARRAY.fullmatch(old), _ARRAY.fullmatch(new)
+    if inner and outer:
+        return keeps_room(inner[1], outer[1])
+    scale = _scale(new)
+    return widens(new, old) and scale is not None and scale == _scale(old)
+
+
+def _scale(kind: str) -> int | None:
+    """Digits behind the point; None for what has no fixed number of them."""
+    found = _DECIMAL.fullmatch(kind)
+    return int(found[2]) if found else 0 if kind in _DIGITS else None
