@@ -34,6 +34,7 @@ _WIDER = {
     ("float", "double"),
     ("date", "timestamp_ntz"),
 }
+_TIMES = ("date", "timestamp_ntz", "timestamp")
 # Delta counts a smallint as an int here.
 _DIGITS = {"smallint": 10, "int": 10, "bigint": 20}
 
@@ -90,6 +91,23 @@ def widens(old: str, new: str) -> bool:
             whole = int(source[1]) - int(source[2])
             return old != new and scale >= int(source[2]) and precision - scale >= whole
     return False
+
+
+def casts(old: str, new: str) -> bool:
+    """Whether a value of one type may be one of the other; Spark has no such cast, if not.
+
+    A text may be any value but a list, and the other way. A number is no day.
+    """
+    inner, outer = _ARRAY.fullmatch(old), _ARRAY.fullmatch(new)
+    if inner and outer:
+        return casts(inner[1], outer[1])
+    if inner or outer:
+        return False
+    return TEXT in (old, new) or _family(old) == _family(new)
+
+
+def _family(kind: str) -> str:
+    return kind if kind == "binary" else "time" if kind in _TIMES else "number"
 
 
 def keeps_room(old: str, new: str) -> bool:
