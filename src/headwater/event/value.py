@@ -92,7 +92,7 @@ def decode_row(text: str | bytes) -> dict[str, Any]:
     except (ValueError, RecursionError) as exc:
         raise DataError("event-invalid", f"a row image is not JSON: {exc}") from exc
     if not isinstance(row, dict):
-        raise DataError("event-invalid", "a row image is a JSON object", where=str(text)[:80])
+        raise DataError("event-invalid", "a row image is a JSON object")
     return row
 
 

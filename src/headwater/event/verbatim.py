@@ -50,11 +50,12 @@ def is_verbatim(logical: LogicalType) -> bool:
 class Verbatim:
     """Reads those of some columns from images that are kept as their own text.
 
-    If it is `forgiving`, what is not of its column's type is read as null.
+    If it is `forgiving`, what is not of its column's type, or cannot be read, is null.
     """
 
     def __init__(self, types: Mapping[str, LogicalType], *, forgiving: bool = False) -> None:
         self.types = {name: each for name, each in types.items() if is_verbatim(each)}
+        self._forgiving = forgiving
         self._cut = _cutter(tuple(self.types))
         self._keep = tuple(_keeper(each, forgiving=forgiving) for each in self.types.values())
 
@@ -62,13 +63,21 @@ class Verbatim:
         """What is kept of each, as a column; what an image does not have is null."""
         found: list[list[Any]] = [[] for _ in self.types]
         for image in images:
-            texts = [_NULL] * len(found) if image is None else self._cut(image)
-            for column, keep, text in zip(found, self._keep, texts, strict=True):
+            for column, keep, text in zip(found, self._keep, self._texts(image), strict=True):
                 column.append(keep(text))
         return {
             name: pa.array(column, arrow_type(logical))
             for (name, logical), column in zip(self.types.items(), found, strict=True)
         }
+
+    def _texts(self, image: Image | None) -> Sequence[str]:
+        if image is not None:
+            try:
+                return self._cut(image)
+            except DataError:
+                if not self._forgiving:
+                    raise
+        return [_NULL] * len(self.types)
 
     def row(self, image: Image) -> dict[str, Any]:
         """The image as a dict, with what is kept of those columns."""
@@ -119,7 +128,7 @@ def _listed(keep: _Keep, *, forgiving: bool) -> _Keep:
         if text[0] != "[":
             if text == _NULL or forgiving:
                 return None
-            raise DataError("value-mistyped", f"{text[:80]} is no list")
+            raise DataError("value-mistyped", "a value of a column of lists is no list")
         return [keep(item) for _, item in _scanned(text)]
 
     return items

@@ -64,6 +64,20 @@ def test_primary_key_keeps_the_order_of_the_key_and_not_of_the_columns(tables_of
     assert facts.key == ("c", "a")
 
 
+def test_deferrable_key_is_none_until_it_is_made_anew(
+    tables_of: TablesOf, postgres_database: PostgresDatabase, connection: psycopg.Connection
+) -> None:
+    """Rows of one statement may pass through each other's keys."""
+    script = "CREATE TABLE t (pos int, who text, PRIMARY KEY (pos) INCLUDE (who) DEFERRABLE)"
+    facts = tables_of(script)["public.t"]
+    assert (facts.primary_key, facts.key, facts.deferrable) == ((), (), ("t_pkey", "pos"))
+    # It is no replica identity either: published, the table would refuse updates.
+    assert not facts.has_identity
+    postgres_database.sql('ALTER TABLE "t" DROP CONSTRAINT "t_pkey", ADD PRIMARY KEY ("pos")')
+    (facts,) = read_tables(connection, postgres_database.config())
+    assert (facts.key, facts.deferrable, facts.has_identity) == (("pos",), (), True)
+
+
 @pytest.mark.parametrize(
     ("alter", "expected"),
     [

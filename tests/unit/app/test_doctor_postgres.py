@@ -196,6 +196,14 @@ def test_nothing_is_found_when_everything_is_sound() -> None:
             ("keys", "warning", "postgres-no-key"),
         ),
         (
+            {
+                "tables": (
+                    replace(TABLE, identity="f", primary_key=(), deferrable=("orders_pkey", "id")),
+                )
+            },
+            ("deferrable keys", "warning", "postgres-deferrable-key"),
+        ),
+        (
             {"tables": (replace(TABLE, identity="f", columns=TABLE.columns * 30),)},
             ("replica identity", "warning", "postgres-identity-full"),
         ),
@@ -286,6 +294,18 @@ def test_publication_is_an_error_when_it_is_missing_and_may_not_be_made() -> Non
     assert complaints(publication=None, config=strict) == [
         ("publication", "error", "postgres-publication")
     ]
+
+
+def test_fix_makes_the_key_anew_when_it_is_deferrable() -> None:
+    table = replace(TABLE, primary_key=(), deferrable=("orders_pkey", "id", "no"))
+    sound = replace(table, identity="f")
+    (warning,) = [each for each in findings(tables=(sound,)) if each.severity == "warning"]
+    assert warning.fix == (
+        'ALTER TABLE "public"."orders" DROP CONSTRAINT "orders_pkey", ADD PRIMARY KEY ("id", "no");'
+    )
+    refusing = replace(table, has_identity=False)
+    told = [each.evidence for each in findings(tables=(refusing,))]
+    assert any("only a DEFERRABLE primary key" in each for each in told)
 
 
 def test_fix_is_the_statement_when_a_table_is_missing_from_the_publication() -> None:

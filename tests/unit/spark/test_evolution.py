@@ -19,7 +19,7 @@ from headwater.spark.table.drift import (
     Widened,
     differences,
 )
-from headwater.spark.table.evolution import Keeping, Plan, planned
+from headwater.spark.table.evolution import Keeping, Plan, as_newest, planned
 from headwater.spark.table.refusal import Refusal
 from headwater.spark.table.renames import in_order
 from headwater.spark.table.shape import TableShape, memory, memory_of, remembered
@@ -92,6 +92,22 @@ def read_as(found: Plan, text: str) -> dict[str, str]:
         ("id:int32 b:int32", "id:int32 c:int32", [Dropped("b"), Added("c", "int")]),
         ("id:int32 b:int32", "id:int32 b:int64", [Widened("b", "int", "bigint")]),
         ("id:int32 b:int64", "id:int32 b:int32", [Narrowed("b", "bigint", "int")]),
+        (
+            "id:int32 b:array<decimal(10,2)>",
+            "id:int32 b:array<decimal(8,2)>",
+            [Narrowed("b", "array<decimal(10,2)>", "array<decimal(8,2)>")],
+        ),
+        # PostgreSQL cuts or rounds every value then, and tells of none.
+        (
+            "id:int32 b:timestamp c:float64 d:decimal(10,2) e:decimal(12,2)",
+            "id:int32 b:date c:float32 d:decimal(8,0) e:int32",
+            [
+                Incompatible("b", "timestamp_ntz", "date"),
+                Incompatible("c", "double", "float"),
+                Incompatible("d", "decimal(10,2)", "decimal(8,0)"),
+                Incompatible("e", "decimal(12,2)", "int"),
+            ],
+        ),
         ("id:int32 b:int32", "id:int32 b:string", [Incompatible("b", "int", "string")]),
         (
             "id:int32#1 b:int32#2",
@@ -223,6 +239,83 @@ def test_halt_shows_the_statements_that_resolve_it(
     found = refusal(policy, table("id:int32 b:int32"), source)
     assert (found.code, tails(found)) == (code, fixes)
     assert ("backfill" in found.then) == ("date b" in source or source.endswith("b:date"))
+
+
+@pytest.mark.parametrize(
+    ("policy", "held", "shapes", "fixes"),
+    [
+        ("evolve", "int32", "string int32", "ADD COLUMNS (b__text string)"),
+        ("evolve", "timestamp", "timestamp date timestamp", "DROP COLUMN b"),
+        ("evolve", "float64", "float32 date boolean", "DROP COLUMN b"),
+        ("freeze", "int32", "int64 int32", "ALTER COLUMN b TYPE bigint"),
+    ],
+)
+def test_type_that_comes_and_goes_within_a_batch_stops_a_table(
+    policy: Policy, held: str, shapes: str, fixes: str
+) -> None:
+    made = [f"id:int32#1 b:{kind}#2" for kind in shapes.split()]
+    found = refusal(policy, table(f"id:int32#1 b:{held}#2"), *made)
+    assert (found.code, tails(found)[0]) == ("spark-type-changed", fixes)
+
+
+def test_type_that_the_table_reads_stops_nothing_when_it_comes_and_goes_within_a_batch() -> None:
+    whole = ["id:int32#1 b:int32#2", "id:int32#1 b:int64#2", "id:int32#1 b:int32#2"]
+    for held in (table(whole[0]), table(whole[1]), None):
+        kept = plan("evolve", held, *whole)
+        assert {each.name: each.kind for each in kept.kept} == {"id": "int", "b": "bigint"}
+    # The table was altered before the process died; the batch comes again.
+    dates = ["id:int32#1 b:date#2", "id:int32#1 b:timestamp#2"]
+    assert tails(plan("evolve", table(dates[1]), *dates)) == []
+    text = "id:int32#1 b:string#2"
+    assert tails(plan("evolve", table(text), whole[0], text)) == []
+
+
+@pytest.mark.parametrize(
+    ("shapes", "reason"),
+    [
+        ("string int32", "column b was string and is int in events of one batch"),
+        ("int32 string int32", "column b was int and is string in events of one batch"),
+        ("float64 float32", "column b was double and is float in events of one batch"),
+    ],
+)
+def test_new_table_is_refused_when_its_first_batch_would_lose_values(
+    shapes: str, reason: str
+) -> None:
+    made = [f"id:int32#1 b:{kind}#2" for kind in shapes.split()]
+    for policy in ("evolve", "freeze", "halt"):
+        found = refusal(policy, None, *made)
+        assert (found.code, found.reason, found.fixes) == ("spark-type-changed", reason, ())
+        assert "lenient" in found.then
+        assert "headwater backfill start FILE items" in found.then
+    newest = stored_type(shape(made[-1]).columns[1].type)
+    assert [each.kind for each in plan("lenient", None, *made).kept] == ["int", newest]
+    # Rows that count no more are not asked; nor is anything refused where no table is made.
+    assert isinstance(plan("evolve", None, *made), Plan)
+    assert isinstance(as_newest([shape(each) for each in made]), Plan)
+
+
+def test_new_table_takes_a_column_as_text_when_it_is_text_in_the_end() -> None:
+    made = [f"id:int32#1 b:{kind}#2" for kind in ("string", "int32", "string")]
+    assert [each.kind for each in plan("halt", None, *made).kept] == ["int", "string"]
+
+
+@pytest.mark.parametrize("shapes", ["string", "int64 string int32", "date int32"])
+def test_lenient_refuses_a_key_that_would_become_null(shapes: str) -> None:
+    made = [f"id:{kind}#1 b:int32#2" for kind in shapes.split()]
+    found = refusal("lenient", table("id:int32#1 b:int32#2"), *made)
+    assert (found.code, found.fixes) == ("spark-type-changed", ())
+    assert found.then.startswith("remove the table's folder")
+
+
+def test_lenient_takes_a_key_that_keeps_rows_apart() -> None:
+    text = table("id:string#1 b:int32#2")
+    assert tails(plan("lenient", text, "id:int32#1 b:int32#2", "id:date#1 b:int32#2")) == []
+    held, other = table("id:int32#1 b:int32#2"), shape("id:string#1 b:int32#2")
+    # An append log tells no rows apart.
+    log = planned(SchemaPolicy("lenient"), [other], held, Keeping(history=True))
+    assert isinstance(log, Plan)
+    new = refusal("lenient", None, "id:string#1 b:int32#2", "id:int32#1 b:int32#2")
+    assert "append_log" in new.then
 
 
 def test_halt_names_the_column_that_stands_where_another_is_to_be() -> None:

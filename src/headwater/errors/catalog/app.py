@@ -196,6 +196,11 @@ ENTRIES = section(
         "Give it a primary key; without one it cannot be mirrored in Delta.",
     ),
     (
+        "postgres-deferrable-key",
+        "A primary key is DEFERRABLE: PostgreSQL lets rows pass through each other's keys.",
+        "Make it NOT DEFERRABLE by the statement shown; until then the table has no key.",
+    ),
+    (
         "postgres-identity-full",
         "A wide table has REPLICA IDENTITY FULL: each update writes every old column to the log.",
         "ALTER TABLE … REPLICA IDENTITY DEFAULT, if the row before the change is not needed.",

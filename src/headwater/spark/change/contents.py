@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
@@ -13,6 +14,7 @@ from headwater.errors import DataError
 from headwater.event import Operation, TableId, TableSchema
 from headwater.spark.change.changes import Moment, Shape, TableChanges
 
+_IN_WORKER = re.compile(r"DataError: \[(event-invalid|value-mistyped)\] ([^\n]*)")
 _NO_ROWS = (Operation.SCHEMA_CHANGE.label, Operation.MESSAGE.label)
 
 # What tables are made of. The rest of an event is not kept while a batch is worked on.
@@ -193,8 +195,14 @@ def _present(values: Iterable[int | None]) -> list[int]:
 
 
 def classified(exc: Exception, table: str) -> Exception:
-    """Spark's own error classes, as ours where we know what to do about them."""
-    if "MALFORMED_RECORD_IN_PARSING" in str(exc):
+    """Spark's own error classes, as ours where we know what to do about them.
+
+    Of an error of ours in a Python worker it has only the text.
+    """
+    told = str(exc)
+    if found := _IN_WORKER.search(told):
+        return DataError(found[1], found[2], where=f"table {table}")
+    if "MALFORMED_RECORD_IN_PARSING" in told:
         return DataError(
             "value-mistyped",
             "a row holds a value that does not have its column's declared type",

@@ -34,6 +34,7 @@ _WIDER = {
     ("float", "double"),
     ("date", "timestamp_ntz"),
 }
+_TIMES = ("date", "timestamp_ntz", "timestamp")
 # Delta counts a smallint as an int here.
 _DIGITS = {"smallint": 10, "int": 10, "bigint": 20}
 
@@ -90,3 +91,38 @@ def widens(old: str, new: str) -> bool:
             whole = int(source[1]) - int(source[2])
             return old != new and scale >= int(source[2]) and precision - scale >= whole
     return False
+
+
+def casts(old: str, new: str) -> bool:
+    """Whether a value of one type may be one of the other; Spark has no such cast, if not.
+
+    A text may be any value but a list, and the other way. A number is no day.
+    """
+    inner, outer = _ARRAY.fullmatch(old), _ARRAY.fullmatch(new)
+    if inner and outer:
+        return casts(inner[1], outer[1])
+    if inner or outer:
+        return False
+    return TEXT in (old, new) or _family(old) == _family(new)
+
+
+def _family(kind: str) -> str:
+    return kind if kind == "binary" else "time" if kind in _TIMES else "number"
+
+
+def keeps_room(old: str, new: str) -> bool:
+    """Whether a column may stay of the old type when its source goes to the new, smaller one.
+
+    Not where the source rounds or cuts its values for that: no event tells of it.
+    """
+    inner, outer = _ARRAY.fullmatch(old), _ARRAY.fullmatch(new)
+    if inner and outer:
+        return keeps_room(inner[1], outer[1])
+    scale = _scale(new)
+    return widens(new, old) and scale is not None and scale == _scale(old)
+
+
+def _scale(kind: str) -> int | None:
+    """Digits behind the point; None for what has no fixed number of them."""
+    found = _DECIMAL.fullmatch(kind)
+    return int(found[2]) if found else 0 if kind in _DIGITS else None

@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 from headwater.event import Column, Kind, LogicalType
 from headwater.event.verbatim import is_verbatim
 from headwater.spark.change.columns import image_ddl, parsed_type
-from headwater.spark.change.kinds import TEXT, JsonAs, stored_type, widens
+from headwater.spark.change.kinds import TEXT, JsonAs, casts, stored_type, widens
 from headwater.spark.change.verbatim import kept_texts
 from headwater.spark.sql import quoted
 
@@ -95,10 +95,16 @@ def _parsed(
         if not how.cuts(told, each)
     ]
     parsed = {name: f.from_json(image, ", ".join(fields) or "`_` string", how.options)}
-    kept = {told.name: told.type for told, each in pairs if how.cuts(told, each)}
+    kept = {told.name: _cut_as(told, each) for told, each in pairs if how.cuts(told, each)}
     if kept:
         parsed[_kept_name(name)] = kept_texts(image, kept, forgiving=how.forgiving)
     return parsed
+
+
+def _cut_as(told: Column, column: Column) -> LogicalType:
+    """A list that becomes a text is one text."""
+    whole = told.type.kind is Kind.ARRAY and stored_type(column.type) == TEXT
+    return LogicalType(Kind.JSON) if whole else told.type
 
 
 def _kept_name(parsed: str) -> str:
@@ -167,13 +173,15 @@ def _converted(column: Column, reading: Mapping[str, Column], parsed: str, how: 
     told, kind = reading.get(column.name), parsed_type(column.type, how.json_as)
     if told is None:
         return f.lit(None).cast(kind)
-    within = _kept_name(parsed) if how.cuts(told, column) else parsed
+    cut = how.cuts(told, column)
+    within = _kept_name(parsed) if cut else parsed
     value = f.col(f"{quoted(within)}.{quoted(told.name)}")
-    raw, wanted = _raw_type(told, column, how), stored_type(column.type, how.json_as)
+    raw = stored_type(_cut_as(told, column)) if cut else _raw_type(told, column, how)
+    wanted = stored_type(column.type, how.json_as)
     binary = (told.type.kind is Kind.BINARY, column.type.kind is Kind.BINARY)
     if all(binary) or (raw == kind and not any(binary)) or wanted == TEXT:
         return value
-    if any(binary):
+    if any(binary) or not casts(raw, kind):
         return f.lit(None).cast(kind)
     fitting = value.try_cast(kind)
     if raw == TEXT or widens(raw, kind):

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from headwater.spark.change.kinds import widens
+from headwater.spark.change.kinds import TEXT, keeps_room, stored_type, widens
 from headwater.spark.change.lineage import Line
 
 
@@ -55,7 +55,7 @@ class Widened:
 
 @dataclass(frozen=True, slots=True)
 class Narrowed:
-    """The table's type holds every value of the source's already."""
+    """The table's type holds every value of the source's already, as it was."""
 
     name: str
     old: str
@@ -88,8 +88,26 @@ class Incompatible:
         return f"column {self.name} is {self.old} in the table and {self.new} at the source"
 
 
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A new table's column had another type before, whose values its type does not hold."""
+
+    name: str
+    old: str
+    new: str
+
+    def __str__(self) -> str:
+        return f"column {self.name} was {self.old} and is {self.new} in events of one batch"
+
+
 Difference = Added | Dropped | Renamed | Widened | Narrowed | Nullability | Incompatible
 TypeChange = Widened | Narrowed | Incompatible
+# Whether rows count that have the shape with an id; what was emptied since does not.
+Counts = Callable[[int], bool]
+
+
+def _every(_schema_id: int) -> bool:
+    return True
 
 
 def differences(lines: Sequence[Line]) -> tuple[Difference, ...]:
@@ -97,8 +115,8 @@ def differences(lines: Sequence[Line]) -> tuple[Difference, ...]:
     return tuple(each for line in lines for each in differences_of(line))
 
 
-def differences_of(line: Line) -> tuple[Difference, ...]:
-    """In what one column differs."""
+def differences_of(line: Line, counts: Counts = _every) -> tuple[Difference, ...]:
+    """In what one column differs, now or in a shape between."""
     held = line.held
     if held is None:
         return (Added(line.name, line.kind),)
@@ -107,21 +125,75 @@ def differences_of(line: Line) -> tuple[Difference, ...]:
     found: list[Difference] = []
     if not line.is_named(held.name):
         found.append(Renamed(held.name, line.name))
-    if (change := type_change(line)) is not None:
-        found.append(change)
+    found += type_changes(line, counts)
     nullable = [column.nullable for column in line.told.values()]
     if len(set(nullable)) > 1:
         found.append(Nullability(line.name, nullable[-1]))
     return tuple(found)
 
 
-def type_change(line: Line) -> TypeChange | None:
-    """How the type of a column that the table has differs from the source's."""
-    if line.held is None or line.held.kind == line.kind:
-        return None
-    old, new = line.held.kind, line.kind
-    if line.held.widens(old, new):
-        return Widened(line.name, old, new)
-    if widens(new, old):
-        return Narrowed(line.name, old, new)
-    return Incompatible(line.name, old, new)
+def type_changes(line: Line, counts: Counts = _every) -> tuple[TypeChange, ...]:
+    """How the types of a column differ from that of the table, one after the other.
+
+    Those between count as well: met in batches of their own, each would have been the newest once.
+    A type that the table can read is none of them, for the table may be ahead already.
+    """
+    held = line.held
+    if held is None:
+        return ()
+    *between, newest = _forms(line, counts)
+    kind, before, found = held.kind, newest, list[TypeChange]()
+    for place, form in enumerate(between):
+        if held.widens(kind, form):
+            found.append(Widened(line.name, held.kind, form))
+            kind = form
+        elif not _reads(kind, form) or (place and _rounded(before, form)):
+            found.append(Incompatible(line.name, held.kind, form))
+        before = form
+    if held.widens(kind, newest):
+        found.append(Widened(line.name, held.kind, newest))
+    elif keeps_room(kind, newest):
+        found.append(Narrowed(line.name, kind, newest))
+    elif kind != newest:
+        found.append(Incompatible(line.name, held.kind, newest))
+    return tuple(dict.fromkeys(found))
+
+
+def lost(line: Line, counts: Counts = _every) -> Lost | None:
+    """What a new table does not get of a column whose type changes in its first batch."""
+    kind, *others = _forms(line, counts)
+    for form in others:
+        if widens(kind, form):
+            kind = form
+        elif kind != form and not keeps_room(kind, form) and line.kind != TEXT:
+            return Lost(line.name, kind, form)
+    return None
+
+
+def roomiest(line: Line) -> str:
+    """The type that a column gets in the table: where batches are cut makes no other of it."""
+    forms = _forms(line, _every)
+    if line.held is not None:
+        kind = line.held.kind
+        for form in forms:
+            kind = form if line.held.widens(kind, form) else kind
+        return kind
+    kind = forms[0]
+    for form in forms:
+        kind = kind if keeps_room(kind, form) else form
+    return kind
+
+
+def _forms(line: Line, counts: Counts) -> list[str]:
+    """The types that it is told in, the newest last."""
+    told = (stored_type(each.type) for shape, each in line.told.items() if counts(shape))
+    return [*told, line.kind]
+
+
+def _reads(kind: str, form: str) -> bool:
+    return kind in (form, TEXT) or widens(form, kind)
+
+
+def _rounded(old: str, new: str) -> bool:
+    """Whether the source cut its values to make them fit, of which no event tells."""
+    return widens(new, old) and not keeps_room(old, new)

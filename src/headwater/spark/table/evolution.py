@@ -14,8 +14,8 @@ from headwater.spark.change.kinds import logical_of, stored_type
 from headwater.spark.change.lineage import Line, lineage
 from headwater.spark.policy import SchemaPolicy
 from headwater.spark.table.alteration import Alteration, add, drop, rename, widen
-from headwater.spark.table.drift import Widened, type_change
-from headwater.spark.table.refusal import Refusal, key_refused, refused
+from headwater.spark.table.drift import roomiest
+from headwater.spark.table.refusal import Refusal, key_refused, refused, unread
 from headwater.spark.table.renames import in_order, unused
 from headwater.spark.table.shape import TableShape
 
@@ -91,6 +91,10 @@ class Keeping:
     keyed: tuple[TableSchema, ...] = ()
     rests: bool = True
 
+    def counts(self, schema_id: int) -> bool:
+        """Whether rows of a shape count; what is kept without a key keeps all of them."""
+        return not self.keyed or any(each.schema_id == schema_id for each in self.keyed)
+
 
 def planned(
     policy: SchemaPolicy,
@@ -105,28 +109,28 @@ def planned(
     newest = shapes[-1]
     lines = lineage(shapes, () if table is None else table.columns)
     refusal = _other_key(lines, newest, table, keeping)
+    name, counts = str(newest.table), keeping.counts
+    # NULL in a column of the key takes rows for one only where rows are told apart.
+    key = newest.primary_key if keeping.keyed or policy.policy != "lenient" else ()
     if refusal is None and table is not None:
-        refusal = refused(policy.policy, lines, table, str(newest.table), newest.primary_key)
+        refusal = refused(policy.policy, lines, table, name, key, counts)
     if refusal is not None:
         return refusal
     drops = policy.on_drop == "drop" and not keeping.history
     gone = [line for line in lines if drops and not line.live]
     frozen = table is not None and policy.policy == "freeze"
     staying = [line for line in lines if line not in gone and (line.held or not frozen)]
+    if table is None and (refusal := unread(policy.policy, staying, name, key, counts)):
+        return refusal
     follows = table is None or policy.policy in {"evolve", "halt"}
     names = _as_the_source(staying) if follows else _as_the_table(staying)
-    kept = tuple(Kept(line, names[line], _kind(line)) for line in staying)
+    kept = tuple(Kept(line, names[line], roomiest(line)) for line in staying)
     return Plan(
         alterations=() if table is None else _alterations(kept, gone, table),
         kept=kept,
         # A mirror leaves alone what it is not told of; a history carries it on.
         read=tuple(each for each in kept if each.line.told or keeping.history),
-        key=tuple(
-            each.name
-            for name in newest.primary_key
-            for each in kept
-            if each.line.live and each.line.name == name
-        ),
+        key=_key(kept, newest),
         added=tuple(
             next(reversed(each.line.told.values()))
             for each in kept
@@ -135,11 +139,23 @@ def planned(
     )
 
 
-def _kind(line: Line) -> str:
-    """The type in the table: another one only where its values stay what they are."""
-    if line.held is None or isinstance(type_change(line), Widened):
-        return line.kind
-    return line.held.kind
+def as_newest(shapes: Sequence[TableSchema]) -> Plan:
+    """The plan for rows that no table keeps: the newest shape, which may hold less than another.
+
+    Nothing is refused: what it cannot hold is NULL.
+    """
+    names = _as_the_source(lines := lineage(shapes))
+    kept = tuple(Kept(line, names[line], line.kind) for line in lines)
+    return Plan((), kept, kept, _key(kept, shapes[-1]))
+
+
+def _key(kept: Sequence[Kept], newest: TableSchema) -> tuple[str, ...]:
+    return tuple(
+        each.name
+        for name in newest.primary_key
+        for each in kept
+        if each.line.live and each.line.name == name
+    )
 
 
 def _as_the_source(lines: Sequence[Line]) -> dict[Line, str]:

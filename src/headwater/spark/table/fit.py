@@ -8,16 +8,12 @@ from headwater.contract import SchemaHistory
 from headwater.event import TableSchema
 from headwater.spark.change.changes import TableChanges
 from headwater.spark.change.reading import Readings
-from headwater.spark.policy import SchemaPolicy
-from headwater.spark.table.evolution import Keeping, Plan, planned
-from headwater.spark.table.refusal import Refusal
+from headwater.spark.table.evolution import Plan, as_newest
 
 
 def in_one_shape(changes: TableChanges) -> TableChanges:
     """The changes as rows of a table that begins with them."""
-    shapes = [each.schema for each in changes.shapes]
-    plan = planned(SchemaPolicy(), shapes, None, Keeping())
-    return changes if isinstance(plan, Refusal) else fitted(changes, plan)
+    return fitted(changes, as_newest([each.schema for each in changes.shapes]))
 
 
 def fitted(changes: TableChanges, plan: Plan) -> TableChanges:
@@ -29,5 +25,4 @@ def fitted(changes: TableChanges, plan: Plan) -> TableChanges:
 def readings_as(schema: TableSchema, history: SchemaHistory) -> Readings:
     """How every shape that a history knows of the table tells the columns of one of them."""
     shapes = [each for _, each in history.schemas() if each.table == schema.table]
-    plan = planned(SchemaPolicy(), [*shapes, schema], None, Keeping())
-    return {} if isinstance(plan, Refusal) else plan.readings()
+    return as_newest([*shapes, schema]).readings()

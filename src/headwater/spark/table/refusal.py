@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from headwater.spark.change.kinds import TEXT, logical_of
@@ -11,17 +11,21 @@ from headwater.spark.policy import Policy
 from headwater.spark.table.alteration import Alteration, add, as_text, drop, rename, widen
 from headwater.spark.table.drift import (
     Added,
+    Counts,
     Difference,
     Dropped,
     Incompatible,
     Renamed,
     Widened,
     differences_of,
+    lost,
 )
 from headwater.spark.table.renames import in_order
 from headwater.spark.table.shape import TableShape
 
 _AGAIN = "then read its values again: headwater backfill start FILE {table}"
+_NULLS = "set spark.schema.policy: lenient until the batch is through, " + _AGAIN
+_TWO_KEYS = "keep the table as append_log, or begin a new log"
 _REBUILD = "remove the table's folder, then read its rows again: headwater backfill start FILE {}"
 # What stops a table, by its policy. A type with less room and NULLs that are allowed never do.
 _STOPS: dict[Policy, tuple[type[Difference], ...]] = {
@@ -43,27 +47,44 @@ class Refusal:
 
 
 def refused(
-    policy: Policy, lines: Sequence[Line], table: TableShape, name: str, key: Sequence[str]
+    policy: Policy,
+    lines: Sequence[Line],
+    table: TableShape,
+    name: str,
+    key: Sequence[str],
+    counts: Counts,
 ) -> Refusal | None:
     """The refusal of a policy, or of the table itself; `key` has the newest names of the key."""
-    found = [
-        each
-        for line in lines
-        for each in differences_of(line)
-        if isinstance(each, _STOPS[policy]) or (policy == "lenient" and _strange(line, each))
-    ]
+    found = [each for line in lines for each in _stopping(policy, line, key, counts)]
     if not found:
         return _name_taken(lines, table) if policy == "evolve" else None
     reason = "; ".join(map(str, found))
-    lost = [each for each in found if isinstance(each, Incompatible) and each.new != TEXT]
-    if any(each.name in key for each in lost):
+    changed = [each for each in found if isinstance(each, Incompatible)]
+    emptied = [each for each in changed if each.new != TEXT]
+    if any(each.name in key for each in (changed if policy == "lenient" else emptied)):
         return Refusal("spark-type-changed", reason, then=_REBUILD.format(name))
     return Refusal(
         "spark-schema-halted" if policy == "halt" else "spark-type-changed",
         reason,
         _fixes(found, table),
-        _AGAIN.format(table=name) if lost else "",
+        _AGAIN.format(table=name) if emptied else "",
     )
+
+
+def unread(
+    policy: Policy, lines: Iterable[Line], name: str, key: Sequence[str], counts: Counts
+) -> Refusal | None:
+    """The refusal of a table that would begin with NULL for values that were told."""
+    found = [
+        each
+        for line in lines
+        if (policy != "lenient" or line.name in key) and (each := lost(line, counts))
+    ]
+    if not found:
+        return None
+    whole = not any(each.name in key for each in found)
+    then = _NULLS.format(table=name) if whole else _TWO_KEYS
+    return Refusal("spark-type-changed", "; ".join(map(str, found)), then=then)
 
 
 def key_refused(name: str, old: Sequence[str], new: Sequence[str]) -> Refusal:
@@ -72,10 +93,13 @@ def key_refused(name: str, old: Sequence[str], new: Sequence[str]) -> Refusal:
     return Refusal("spark-key-changed", told, then=_REBUILD.format(name))
 
 
-def _strange(line: Line, difference: Difference) -> bool:
-    """Whether a column has a type that we would not know how to fill."""
-    changed = isinstance(difference, Incompatible) and line.held is not None
-    return changed and line.held is not None and logical_of(line.held.kind) is None
+def _stopping(policy: Policy, line: Line, key: Sequence[str], counts: Counts) -> list[Difference]:
+    """What of a column stops the table: `lenient` stops where it cannot take NULL."""
+    narrow = line.held is not None and (
+        logical_of(line.held.kind) is None or (line.name in key and line.held.kind != TEXT)
+    )
+    stops = (Incompatible,) if policy == "lenient" and narrow else _STOPS[policy]
+    return [each for each in differences_of(line, counts) if isinstance(each, stops)]
 
 
 def _name_taken(lines: Sequence[Line], table: TableShape) -> Refusal | None:
@@ -98,10 +122,11 @@ def _fixes(found: Sequence[Difference], table: TableShape) -> tuple[Alteration, 
     fixes += [
         rename(*step) for step in in_order(renames, [each for each in names if each not in gone])
     ]
+    last = {each.name: each for each in found if isinstance(each, Incompatible)}
     for each in found:
         if isinstance(each, Widened):
             fixes.append(widen(each.name, each.new))
-        elif isinstance(each, Incompatible):
+        elif isinstance(each, Incompatible) and each == last[each.name]:
             fixes += as_text(each.name) if each.new == TEXT else (drop(each.name),)
     added = {each.name: each.kind for each in found if isinstance(each, Added)}
     return (*fixes, *((add(added),) if added else ()))

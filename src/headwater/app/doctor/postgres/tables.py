@@ -22,7 +22,13 @@ def table_checks(facts: PostgresFacts) -> list[Finding]:
         patterns = ", ".join(facts.config.tables)
         fix = "correct source.tables; headwater init --from URL lists the tables"
         return [Finding("tables", "error", f"none matches {patterns}", "postgres-no-table", fix, 2)]
-    findings = [*_identities(facts), *_keys(facts), *_wide(facts), *_left_out(facts)]
+    findings = [
+        *_identities(facts),
+        *_keys(facts),
+        *_deferrable(facts),
+        *_wide(facts),
+        *_left_out(facts),
+    ]
     if any(each.severity == "error" for each in findings):
         return findings
     return [Finding("tables", "ok", f"{len(facts.tables)} can be captured"), *findings]
@@ -37,7 +43,8 @@ def _identities(facts: PostgresFacts) -> list[Finding]:
             continue
         name = quote_table(table.table)
         nothing = table.identity == "n"
-        text = f"{table.table} has {'REPLICA IDENTITY NOTHING' if nothing else 'no primary key'}"
+        key = "only a DEFERRABLE primary key" if table.deferrable else "no primary key"
+        text = f"{table.table} has {'REPLICA IDENTITY NOTHING' if nothing else key}"
         text += ": published, it would refuse updates and deletes"
         to = "DEFAULT" if nothing and table.primary_key else "FULL"
         fix = f"ALTER TABLE {name} REPLICA IDENTITY {to};"
@@ -46,12 +53,30 @@ def _identities(facts: PostgresFacts) -> list[Finding]:
 
 
 def _keys(facts: PostgresFacts) -> list[Finding]:
-    keyless = [each.table for each in facts.tables if each.has_identity and not each.key]
+    keyless = [
+        each.table
+        for each in facts.tables
+        if each.has_identity and not each.key and not each.deferrable
+    ]
     if not keyless:
         return []
     text = f"no key in {listed(keyless)}: equal rows cannot be told apart, nor mirrored in Delta"
     fix = f"ALTER TABLE {_first(keyless)} ADD PRIMARY KEY (…);"
     return [Finding("keys", "warning", text, "postgres-no-key", fix)]
+
+
+def _deferrable(facts: PostgresFacts) -> list[Finding]:
+    from headwater.source.postgres.names import quote, quote_table
+
+    late = [each for each in facts.tables if each.deferrable and not each.key]
+    if not late:
+        return []
+    names = listed(each.table for each in late)
+    text = f"DEFERRABLE, so no key, in {names}: rows may pass through each other's keys"
+    name, *columns = late[0].deferrable
+    fix = f"ALTER TABLE {quote_table(late[0].table)} DROP CONSTRAINT {quote(name)},"
+    fix += f" ADD PRIMARY KEY ({', '.join(map(quote, columns))});"
+    return [Finding("deferrable keys", "warning", text, "postgres-deferrable-key", fix)]
 
 
 def _wide(facts: PostgresFacts) -> list[Finding]:

@@ -7,6 +7,10 @@ extensions and of Headwater.
 
 Generated columns are in the facts, marked, but are not captured: the stream does not carry them
 before PostgreSQL 18, and the snapshot must agree with the stream.
+
+A primary key that is DEFERRABLE is none here. PostgreSQL takes it for no replica identity, and lets
+rows of one statement pass through each other's keys: at the second of 1 → 2 and 2 → 3 there are two
+rows with key 2, which nobody could tell apart.
 """
 
 from __future__ import annotations
@@ -27,7 +31,8 @@ _QUERY = """
 SELECT c.oid::bigint, n.nspname::text, c.relname::text, c.relkind = 'p', c.relreplident::text,
        has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT'),
        columns.list, keys.primary_key, keys.identity, foreign_keys.list,
-       leaves.oids, leaves.rows, leaves.pages, leaves.have_identity, c.relnatts
+       leaves.oids, leaves.rows, leaves.pages, leaves.have_identity, c.relnatts,
+       keys.late
 FROM pg_class c
 JOIN pg_namespace n ON n.oid = c.relnamespace
 CROSS JOIN LATERAL (
@@ -37,9 +42,13 @@ CROSS JOIN LATERAL (
     FROM pg_attribute a WHERE a.attrelid = c.oid AND a.attnum > 0 AND NOT a.attisdropped
 ) columns(list)
 CROSS JOIN LATERAL (
-    SELECT coalesce(jsonb_agg(names.list) FILTER (WHERE i.indisprimary) -> 0, '[]'),
-           coalesce(jsonb_agg(names.list) FILTER (WHERE i.indisreplident) -> 0, '[]')
+    SELECT coalesce(jsonb_agg(names.list)
+                    FILTER (WHERE i.indisprimary AND i.indimmediate) -> 0, '[]'),
+           coalesce(jsonb_agg(names.list) FILTER (WHERE i.indisreplident) -> 0, '[]'),
+           coalesce(jsonb_agg(to_jsonb(x.relname) || names.list)
+                    FILTER (WHERE i.indisprimary AND NOT i.indimmediate) -> 0, '[]')
     FROM pg_index i
+    JOIN pg_class x ON x.oid = i.indexrelid
     CROSS JOIN LATERAL (
         SELECT jsonb_agg(a.attname ORDER BY k.place)
         FROM unnest(i.indkey::int2[]) WITH ORDINALITY k(attnum, place)
@@ -47,7 +56,7 @@ CROSS JOIN LATERAL (
         WHERE k.place <= i.indnkeyatts
     ) names(list)
     WHERE i.indrelid = c.oid AND (i.indisprimary OR i.indisreplident)
-) keys(primary_key, identity)
+) keys(primary_key, identity, late)
 CROSS JOIN LATERAL (
     SELECT coalesce(jsonb_agg(jsonb_build_array(
         (SELECT jsonb_agg(a.attname ORDER BY k.place)
@@ -69,7 +78,7 @@ CROSS JOIN LATERAL (
            coalesce(sum(pg_relation_size(l.oid)) / current_setting('block_size')::int, 0)::bigint,
            coalesce(bool_and(l.relreplident = 'f' OR EXISTS (
                SELECT FROM pg_index i WHERE i.indrelid = l.oid AND
-                   CASE l.relreplident WHEN 'd' THEN i.indisprimary
+                   CASE l.relreplident WHEN 'd' THEN i.indisprimary AND i.indimmediate
                                        WHEN 'i' THEN i.indisreplident ELSE false END)), true)
     FROM (SELECT c.oid UNION SELECT relid FROM pg_partition_tree(c.oid) WHERE isleaf) t
     JOIN pg_class l ON l.oid = t.oid AND l.relkind = 'r'
@@ -112,7 +121,8 @@ class TableFacts:
     `leaves` are the tables that hold the rows: itself, or a partitioned table's partitions.
     `estimated_rows` is None before the server first counted; `pages` is the size as of now.
     `has_identity` is False where publishing the table would make its updates and deletes fail.
-    `numbers_given` counts the columns that the table ever had, dropped ones too.
+    `numbers_given` counts the columns that the table ever had, dropped ones too. `deferrable` is a
+    primary key that is not taken for one: its name, then its columns.
     """
 
     oid: int
@@ -129,6 +139,7 @@ class TableFacts:
     estimated_rows: int | None
     pages: int
     numbers_given: int
+    deferrable: tuple[str, ...] = ()
 
     @property
     def key(self) -> tuple[str, ...]:
@@ -162,7 +173,7 @@ def _read_all(connection: psycopg.Connection) -> tuple[TableFacts, ...]:
 
 def _facts(row: tuple[Any, ...]) -> TableFacts:
     oid, schema, name, partitioned, identity, readable, columns, primary_key, index = row[:9]
-    foreign_keys, leaves, rows, pages, has_identity, numbers_given = row[9:]
+    foreign_keys, leaves, rows, pages, has_identity, numbers_given, deferrable = row[9:]
     facts = tuple(ColumnFacts(*column) for column in columns)
     by_identity = {
         "d": tuple(primary_key),
@@ -187,4 +198,5 @@ def _facts(row: tuple[Any, ...]) -> TableFacts:
         estimated_rows=rows,
         pages=pages,
         numbers_given=numbers_given,
+        deferrable=tuple(deferrable),
     )
