@@ -24,7 +24,14 @@ from headwater.spark.table.delta_columns import shape_of, statements, table_prop
 from headwater.spark.table.delta_files import KnownFiles
 from headwater.spark.table.delta_replace import Replacement
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
-from headwater.spark.table.deltalog import carried, carrying, newest, noted
+from headwater.spark.table.deltalog import (
+    app_of,
+    beyond_retention,
+    carried,
+    carrying,
+    newest,
+    noted,
+)
 from headwater.spark.table.generation import DeltaGeneration, begun_below
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.path import table_of, table_path
@@ -44,9 +51,8 @@ class DeltaTargets:
 
     def open(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaTarget:
         """The table that keeps a source table in a mode."""
-        # The log's name, not the checkpoint's: checkpoints may be lost.
         path = table_path(self.location, table, mode)
-        return DeltaTarget(session, path, f"headwater:{self.log_id}", self.known)
+        return DeltaTarget(session, path, app_of(self.log_id), self.known)
 
     def upkeep(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaUpkeep:
         """The same table from the side of its files."""
@@ -142,7 +148,8 @@ class DeltaTarget:
         if standing.version is None:
             return None
         reader = self._session.read.format("delta").option("versionAsOf", standing.version)
-        return reader.load(self._path)
+        with beyond_retention(self._session):
+            return reader.load(self._path)
 
     def fill(self, rows: DataFrame, until: int) -> None:
         """Bring a new table to `until` without a MERGE: there is nothing to merge with.
