@@ -1,5 +1,6 @@
 """Small files are written together between batches, without a change of any row."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -7,12 +8,17 @@ from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob
 from headwater.app.spark.meter import SparkMeter
+from headwater.event import TableId
 from headwater.spark.apply.report import Reports
 from headwater.spark.keep.keeper import KeepPolicy
+from headwater.spark.table.delta import DeltaTargets
+from headwater.spark.table.deltalog import newest, retention_ms
 from headwater.testing.scripted import MemoryMetrics
-from tests.shop import open_shop
+from tests.shop import Shop, open_shop
 
 pytestmark = pytest.mark.spark
+
+_HOUR_S, _DAY_S = 3600, 24 * 3600
 
 
 def test_table_of_many_small_files_is_compacted_and_stays_equal(
@@ -29,7 +35,7 @@ def test_table_of_many_small_files_is_compacted_and_stays_equal(
         str(target),
         tables=("customers",),
         max_events=2,
-        maintenance=KeepPolicy(surplus=-1, retain_s=7 * 24 * 3600),
+        maintenance=KeepPolicy(surplus=-1),
         reports=Reports(SparkMeter(metrics)),
     )
     job.run_once(spark)
@@ -37,7 +43,7 @@ def test_table_of_many_small_files_is_compacted_and_stays_equal(
     history = spark.sql(f"DESCRIBE HISTORY delta.`{target}/customers`").collect()
     made = [row["operation"] for row in history]
     assert "OPTIMIZE" in made
-    assert "VACUUM END" in made
+    assert "VACUUM END" not in made, "a new table has no old files"
     positions = [row["userMetadata"] for row in history if row["operation"] == "OPTIMIZE"]
     assert set(positions) == {None}, "only what moves rows carries a position"
     assert metrics.counters["headwater_spark_compactions_total"] == made.count("OPTIMIZE")
@@ -46,3 +52,34 @@ def test_table_of_many_small_files_is_compacted_and_stays_equal(
     held = spark.read.format("delta").load(str(target / "customers")).collect()
     wanted = shop.db.execute("SELECT id, name FROM customers").fetchall()
     assert sorted((row["id"], row["name"]) for row in held) == sorted(wanted)
+
+    _retention_follows_and_the_stream_goes_on(spark, shop, job)
+
+
+def _retention_follows_and_the_stream_goes_on(
+    spark: SparkSession, shop: Shop, job: TableJob
+) -> None:
+    """Commits of the keeper carry no position of ours, and none that a batch would miss."""
+    targets = DeltaTargets(job.location, shop.log.reader().log_id)
+    customers = TableId(None, "customers")
+    before = targets.open(spark, customers, "mirror").standing()
+    upkeep = targets.upkeep(spark, customers, "mirror")
+    made_at = upkeep.expired_at()
+    for days in (40, 0):
+        upkeep.expire(days * _DAY_S)
+    assert upkeep.expired_at() > made_at
+    after = targets.open(spark, customers, "mirror").standing()
+    assert after.applied == before.applied > 0
+    shop.run("UPDATE customers SET name = 'kept' WHERE id = 3")
+    shop.drain()
+    replace(job, maintenance=KeepPolicy(compact=False, retain_s=0)).run_once(spark)
+    history = spark.sql(f"DESCRIBE HISTORY delta.`{job.target}/customers`").orderBy("version")
+    vacuums = history.where("operation = 'VACUUM START'").collect()
+    kept = [int(row["operationParameters"]["defaultRetentionMillis"]) for row in vacuums]
+    # A writer has an hour to commit its files.
+    assert kept == [40 * _DAY_S * 1000, _HOUR_S * 1000, _HOUR_S * 1000]
+    assert history.where("operation = 'SET TBLPROPERTIES'").count() == 2
+    found = newest(spark, f"{job.target}/customers")
+    assert retention_ms(spark, found) == (_HOUR_S * 1000, 40 * _DAY_S * 1000)
+    held = spark.read.format("delta").load(f"{job.target}/customers")
+    assert [row["name"] for row in held.where("id = 3").collect()] == ["kept"]

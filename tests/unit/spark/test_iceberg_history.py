@@ -68,3 +68,51 @@ def test_position_of_another_log_is_not_ours() -> None:
     assert theirs.applied(OURS) == 0
     assert theirs.applied("log-2") == 10
     assert SNAPSHOT in theirs.properties
+
+
+REPLACE, APPEND = "replace", "append"
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "position", "rested"),
+    [
+        pytest.param([(1, None, APPEND)], 10, 1, id="the newest"),
+        pytest.param([(1, None, APPEND), (2, 1, REPLACE), (3, 2, REPLACE)], 10, 3, id="files"),
+        pytest.param(
+            [(1, None, APPEND), (2, 1, REPLACE), (3, 2, APPEND)], 20, 2, id="until rows change"
+        ),
+        pytest.param([(2, 1, REPLACE)], 10, 2, id="its own has expired"),
+        pytest.param([(3, 2, REPLACE)], 10, 3, id="forgotten, at its position"),
+        pytest.param([(3, 2, REPLACE)], 20, 1, id="forgotten, gone on"),
+        pytest.param([(3, 2, APPEND)], 10, 1, id="forgotten, changed by others"),
+        pytest.param([(2, None, APPEND), (3, 2, REPLACE)], 10, 1, id="another past"),
+    ],
+)
+def test_snapshot_rests_until_one_changes_rows(
+    snapshots: list[tuple[int, int | None, str]], position: int, rested: int
+) -> None:
+    listed = [
+        {
+            "snapshot-id": each,
+            "summary": {"operation": operation},
+            **({} if parent is None else {"parent-snapshot-id": parent}),
+        }
+        for each, parent, operation in snapshots
+    ]
+    noted = {LOG: OURS, SEQUENCE: str(position), SNAPSHOT: "99"}
+    told = {"snapshots": listed, "properties": noted, "current-snapshot-id": snapshots[-1][0]}
+    assert History.parse(json.dumps(told)).rested(1, OURS, 10) == rested
+
+
+def test_snapshot_rests_only_as_long_as_its_columns() -> None:
+    listed = [
+        {"snapshot-id": 1, "schema-id": 0, "summary": {"operation": APPEND}},
+        {
+            "snapshot-id": 2,
+            "schema-id": 1,
+            "parent-snapshot-id": 1,
+            "summary": {"operation": REPLACE},
+        },
+    ]
+    told = {"snapshots": listed, "current-snapshot-id": 2, "current-schema-id": 1}
+    assert History.parse(json.dumps(told)).rested(1, OURS, 10) == 1

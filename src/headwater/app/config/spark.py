@@ -50,7 +50,7 @@ class MaintenanceSettings(Section):
     ] = 32
     retain: Annotated[
         Duration | None,
-        Field(description="After a compaction, remove files that only older versions need"),
+        Field(description="Remove files that only versions older than this need"),
     ] = Duration(7 * 24 * 3600 * 1000)
 
 

@@ -28,7 +28,7 @@ ENTRIES = section(
     (
         "as-of-gone",
         "A version of the set was removed by VACUUM or by the retention of Delta's log.",
-        "Ask for a later position; VACUUM ... RETAIN decides how far back versions are kept.",
+        "Ask for a later position; spark.maintenance.retain says how long versions are kept.",
     ),
     (
         "spark-no-versions",

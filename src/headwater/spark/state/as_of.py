@@ -77,9 +77,11 @@ def as_of(
 ) -> AsOf:
     """The newest published set up to `sequence`, or of all; each of its versions can be read."""
     store = store_at(session, location)
-    rows = StateTable(store, _writer(store, location, consumer, log_id)).rows()
+    writer = _writer(store, location, consumer, log_id)
+    rows = StateTable(store, writer).rows()
     until = _published(rows, sequence, location)
-    entries = [entry for entry in last_entries(rows, until) if not entry.is_left]
+    kept = [entry for entry in last_entries(rows, until) if not entry.is_left]
+    entries = [store.rested(entry, writer.log_id) for entry in kept]
     if not entries:
         raise _nothing(location)
     tables = tuple(_versions(entries, store))

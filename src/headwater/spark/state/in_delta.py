@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
@@ -9,10 +11,11 @@ from headwater.spark.sql import column_list, quoted
 from headwater.spark.state.columns import COLUMNS, MANY_FILES, state_path
 from headwater.spark.state.entry import Entry
 from headwater.spark.state.readable import unreadable
+from headwater.spark.state.rested import rested
 from headwater.spark.state.tidy import tidied
 from headwater.spark.table.delta_append import append
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
-from headwater.spark.table.deltalog import newest
+from headwater.spark.table.deltalog import app_of, beyond_retention, newest
 
 
 class DeltaStore:
@@ -50,10 +53,16 @@ class DeltaStore:
         """The path; older states have it whole."""
         return entry.path if "/" in entry.path else f"{self._location}/{entry.path}"
 
+    def rested(self, entry: Entry, log_id: str) -> Entry:
+        """By the commits since."""
+        found = rested(self._session, self.place(entry), entry, app_of(log_id))
+        return replace(entry, version=found)
+
     def rows(self, entry: Entry) -> DataFrame:
         """The version by its number."""
         reader = self._session.read.format("delta").option("versionAsOf", entry.version)
-        return reader.load(self.place(entry))
+        with beyond_retention(self._session):
+            return reader.load(self.place(entry))
 
     def sql(self, entry: Entry) -> str:
         """By the path, which needs no catalog."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
@@ -58,6 +60,14 @@ class IcebergStore:
     def place(self, entry: Entry) -> str:
         """The path, or the name in the catalog."""
         return self._address(entry).place
+
+    def rested(self, entry: Entry, log_id: str) -> Entry:
+        """By the snapshots since."""
+        address = self._address(entry)
+        if not self._session.catalog.tableExists(address.name):
+            return entry
+        found = self._history(address).rested(entry.version, log_id, entry.applied)
+        return replace(entry, version=found)
 
     def rows(self, entry: Entry) -> DataFrame:
         """The snapshot by its id, with the columns of its time."""

@@ -8,8 +8,8 @@ from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 
 from headwater.spark.gateway.files import Files
-from headwater.spark.gateway.scala import none
-from headwater.spark.table.deltalog import log_at
+from headwater.spark.gateway.scala import activate, none
+from headwater.spark.table.deltalog import beyond_retention, log_at
 
 
 def unreadable(session: SparkSession, path: str, version: int) -> str | None:
@@ -25,7 +25,9 @@ def unreadable(session: SparkSession, path: str, version: int) -> str | None:
             return "the table is older: it was restored or made anew"
         if int(newest.version()) == version:
             return None
-        then = log.getSnapshotAt(version, nothing, nothing, False)  # noqa: FBT003
+        activate(session)
+        with beyond_retention(session):  # what reading it would meet, shows here
+            then = log.getSnapshotAt(version, nothing, nothing, True)  # noqa: FBT003
         wanted = _files(then, log.dataPath()) - _files(newest, log.dataPath())
         files = Files(session, path)
         gone = [name for name in sorted(wanted) if not files.exists(name)]

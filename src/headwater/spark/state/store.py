@@ -36,6 +36,13 @@ class Store(Protocol):
         """Where a table is, for people."""
         ...
 
+    def rested(self, entry: Entry, log_id: str) -> Entry:
+        """The entry with the newest version that has its rows: it outlives its own.
+
+        After a compaction and the removal of old files a version is gone and its rows are not.
+        """
+        ...
+
     def rows(self, entry: Entry) -> DataFrame:
         """A table in the version of the entry."""
         ...

@@ -25,14 +25,21 @@ from headwater.spark.table.delta_columns import shape_of, statements, table_prop
 from headwater.spark.table.delta_files import KnownFiles
 from headwater.spark.table.delta_replace import Replacement
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
-from headwater.spark.table.deltalog import carrying, newest, noted, positions
+from headwater.spark.table.deltalog import (
+    app_of,
+    beyond_retention,
+    carrying,
+    log_of,
+    newest,
+    noted,
+    positions,
+)
 from headwater.spark.table.generation import DeltaGeneration, begun_below
 from headwater.spark.table.layout import Layout
 from headwater.spark.table.path import table_of, table_path
 from headwater.spark.table.shape import COLUMNS, TableShape, memory_of
 from headwater.spark.table.target import Standing, Statement, Whole
 
-_OURS = "headwater:"
 _CONFLICT = "org.apache.spark.sql.delta.DeltaConcurrentModificationException"
 
 
@@ -46,9 +53,8 @@ class DeltaTargets:
 
     def open(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaTarget:
         """The table that keeps a source table in a mode."""
-        # The log's name, not the checkpoint's: checkpoints may be lost.
         path = table_path(self.location, table, mode)
-        return DeltaTarget(session, path, f"{_OURS}{self.log_id}", self.known)
+        return DeltaTarget(session, path, app_of(self.log_id), self.known)
 
     def upkeep(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaUpkeep:
         """The same table from the side of its files."""
@@ -133,8 +139,8 @@ class DeltaTarget:
         if snapshot is None:
             return Standing(None, 0)
         note, known = noted(snapshot), positions(snapshot)
-        logs = {_log_of(name) for name in known if name.startswith(_OURS)}
-        if logs and _log_of(self._app_id) not in logs:
+        logs = {log for name in known if (log := log_of(name)) is not None}
+        if logs and log_of(self._app_id) not in logs:
             raise other_log(self._path)
         return Standing(
             version=int(snapshot.version()),
@@ -147,7 +153,8 @@ class DeltaTarget:
         if standing.version is None:
             return None
         reader = self._session.read.format("delta").option("versionAsOf", standing.version)
-        return reader.load(self._path)
+        with beyond_retention(self._session):
+            return reader.load(self._path)
 
     def fill(self, rows: DataFrame, until: int) -> None:
         """Bring a new table to `until` without a MERGE: there is nothing to merge with.
@@ -196,8 +203,3 @@ class DeltaTarget:
     def _beside(self, path: str, app_id: str) -> DeltaTarget:
         # Deletion vectors are found by the folder of their table, and these files will change it.
         return DeltaTarget(self._session, path, app_id, self._known, vectors=False)
-
-
-def _log_of(app_id: str) -> str:
-    """Whose position it is; of a load's marks the log's name is the beginning."""
-    return app_id.removeprefix(_OURS).partition(":")[0]

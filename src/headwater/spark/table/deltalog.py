@@ -9,13 +9,25 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headwater.spark.gateway.scala import items_of, jvm_of, none
+from headwater.spark.gateway.scala import items_of, jvm_of, none, singleton
 
 VECTORS = "delta.enableDeletionVectors"
 
 _APP_ID = "spark.databricks.delta.write.txnAppId"
 _VERSION = "spark.databricks.delta.write.txnVersion"
 _METADATA = "spark.databricks.delta.commitInfo.userMetadata"
+_OURS = "headwater:"
+_LIMITED = "spark.databricks.delta.vacuum.enforceTimeTravelWithinDeletedFileRetentionDuration"
+
+
+def app_of(log_id: str) -> str:
+    """The name of a log's positions; not the checkpoint's, for checkpoints may be lost."""
+    return f"{_OURS}{log_id}"
+
+
+def log_of(app_id: str) -> str | None:
+    """Whose position it is, None if not a log's; what a load marks has more behind the log's."""
+    return app_id.removeprefix(_OURS).partition(":")[0] if app_id.startswith(_OURS) else None
 
 
 def log_at(session: SparkSession, path: str) -> Any:
@@ -55,6 +67,16 @@ def positions(snapshot: Any) -> dict[str, int]:
     return {str(name): int(found.apply(name)) for name in items_of(found.keySet().toSeq())}
 
 
+def retention_ms(session: SparkSession, snapshot: Any) -> tuple[int, int]:
+    """How long removed files are kept, and how long the log's own."""
+    delta, metadata = jvm_of(session).org.apache.spark.sql.delta, snapshot.metadata()
+    names = singleton(delta, "DeltaConfigs")
+    return (
+        int(singleton(delta, "DeltaLog").tombstoneRetentionMillis(metadata)),
+        int(names.getMilliSeconds(names.LOG_RETENTION().fromMetaData(metadata))),
+    )
+
+
 @contextmanager
 def carrying(session: SparkSession, app_id: str, until: int) -> Iterator[None]:
     """A commit of the session records `until`; Delta skips one that it has seen."""
@@ -70,11 +92,26 @@ def saying(session: SparkSession, until: int) -> Iterator[None]:
 
 
 @contextmanager
+def beyond_retention(session: SparkSession) -> Iterator[None]:
+    """Versions may be read for as long as their files are there.
+
+    Delta refuses every one but the newest whose commit is older than what it keeps removed files
+    for, also when nothing has been removed since: those of tables that are seldom written.
+    """
+    with _set(session, {_LIMITED: "false"}):
+        yield
+
+
+@contextmanager
 def _set(session: SparkSession, settings: dict[str, str]) -> Iterator[None]:
+    before: dict[str, str | None] = {name: session.conf.get(name, None) for name in settings}
     for name, value in settings.items():
         session.conf.set(name, value)
     try:
         yield
     finally:
-        for name in settings:
-            session.conf.unset(name)
+        for name, was in before.items():
+            if was is None:
+                session.conf.unset(name)
+            else:  # it is the caller's session
+                session.conf.set(name, was)

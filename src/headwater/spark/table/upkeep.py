@@ -58,6 +58,10 @@ class Upkeep(Protocol):
         """
         ...
 
+    def expired_at(self) -> float:
+        """When `expire` was last done, in seconds since 1970, or what there is began to be."""
+        ...
+
     def expire(self, older_than_s: int) -> None:
         """Remove what only versions older than this need."""
         ...

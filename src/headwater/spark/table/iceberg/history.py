@@ -98,6 +98,30 @@ class History:
         told = (*self._summaries(), self.properties)
         return any(each.get(LOG, log_id) != log_id for each in told)
 
+    def rested(self, snapshot: int, log_id: str, position: int) -> int:
+        """The newest snapshot that has the rows of another: only files were written anew since.
+
+        Of snapshots that have expired the others must have changed nothing, and the position must
+        still be the same.
+        """
+        later: list[int] = []
+        at = self.current
+        while at is not None and at != snapshot and at in self.snapshots:
+            later.append(at)
+            at = self.snapshots[at].get("parent-snapshot-id")
+        forgotten, found = at != snapshot, snapshot
+        for each in reversed(later):
+            if not self._only_files(each, found):
+                return snapshot if forgotten else found
+            found = each
+        return snapshot if forgotten and self.applied(log_id) != position else found
+
+    def _only_files(self, snapshot: int, before: int) -> bool:
+        """Whether it has the rows and the columns of the one before."""
+        summary = self.snapshots[snapshot].get("summary", {})
+        same = self.shape_then(snapshot) == self.shape_then(before)
+        return same and summary.get("operation") == "replace"
+
     def _summaries(self) -> Iterator[Mapping[str, str]]:
         """Of the current snapshot and of those that it came from, as far as they are kept."""
         at = self.current

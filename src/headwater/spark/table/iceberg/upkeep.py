@@ -63,6 +63,12 @@ class IcebergUpkeep:
         self._session.sql(f"CALL {catalog}.system.rewrite_position_delete_files({table})")
         failpoint("spark.keep.after_compact")
 
+    def expired_at(self) -> float:
+        """When the oldest snapshot was made: to look for old ones takes no more than metadata."""
+        kept = history_of(self._session, load(self._session, self._name)).snapshots
+        made = (int(each["timestamp-ms"]) / 1000 for each in kept.values())
+        return min(made, default=time.time())
+
     def expire(self, older_than_s: int) -> None:
         """Remove snapshots of that age, and the files that only they need.
 
