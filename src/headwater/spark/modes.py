@@ -57,6 +57,10 @@ class Modes:
             return ("append_log",)
         return ()
 
+    def standing(self, table: TableId) -> Mode | None:
+        """The first of its modes that shows the rows that are; an append log has only events."""
+        return next((mode for mode in self.of(table) if mode != "append_log"), None)
+
     def known(self, history: SchemaHistory) -> dict[tuple[TableId, Mode], int]:
         """What is kept of all tables that a history knows, with the first number of each."""
         first: dict[tuple[TableId, Mode], int] = {}

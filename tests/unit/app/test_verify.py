@@ -28,7 +28,7 @@ from headwater.event import (
     TableSchema,
     encode_row,
 )
-from headwater.log import SqliteLog
+from headwater.log import RetentionPolicy, SqliteLog
 from headwater.testing.builders import IDENTITY, ITEMS, TS_MS, source_batch
 from headwater.testing.clock import FakeClock
 from tests.held import held
@@ -157,8 +157,25 @@ def test_verify_names_the_keys_when_rows_differ(log: SqliteLog) -> None:
 
 
 def test_verify_finds_everything_missing_when_the_target_has_no_table(log: SqliteLog) -> None:
-    proof = verify(log, Target(0, {}), SourceAt(0, {"items": STATES[2]}))
-    assert [len(table.differences.missing) for table in proof.tables] == [2]
+    proof = verify(log, Target(0, {}), SourceAt(4, {"items": STATES[4]}))
+    (items,) = proof.tables
+    assert items.differences.missing == ('{"id":1}', '{"id":3}')
+    assert items.rolled_forward == 0
+    assert verify(log, Target(0, {}), SourceAt(4, {"items": []})).equal
+
+
+def test_verify_finds_what_is_missing_when_the_log_has_lost_what_a_table_needs(
+    log: SqliteLog,
+) -> None:
+    assert log.retain(RetentionPolicy(max_age_ms=0)).removed_events == 5
+    writer = log.writer(IDENTITY)
+    late = event(Operation.INSERT, None, {"id": 7, "name": "late"})
+    writer.append(source_batch(EventBatch.from_events([late]), 6))
+    writer.close()
+    now = [{"id": 3, "name": "b"}, {"id": 7, "name": "late"}]
+    (items,) = verify(log, Target(2, {"items": STATES[2]}), SourceAt(6, {"items": now})).tables
+    assert items.differences.missing == ('{"id":3}',)
+    assert items.differences.extra == ('{"id":1}', '{"id":2}')
 
 
 def test_verify_gives_up_when_the_log_never_holds_the_position(log: SqliteLog) -> None:

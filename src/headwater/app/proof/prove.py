@@ -12,6 +12,7 @@ from headwater.app.config import Config, load_config
 from headwater.app.database import sqlite_path
 from headwater.app.inspect import writer_of
 from headwater.app.options import source_options
+from headwater.app.proof.choice import comparable
 from headwater.app.proof.mend import Mender
 from headwater.app.proof.narrow import MAX_KEYS
 from headwater.app.proof.result import as_result
@@ -19,7 +20,8 @@ from headwater.app.proof.verifier import Bounds, Progress, Proof, SourceRows, Ve
 from headwater.app.proven import keep, kept
 from headwater.app.registry import open_log
 from headwater.app.source_tables import source_tables
-from headwater.app.spark.loop import SessionFactory, session_factory
+from headwater.app.spark.loop import CONSUMER, SessionFactory, session_factory, table_job
+from headwater.app.spark.places import CursorPlaces
 from headwater.app.tables import choose_tables
 from headwater.errors import ConfigError, TransientError
 from headwater.event import TableId, TableSchema
@@ -28,6 +30,7 @@ from headwater.observe import SystemClock
 
 if TYPE_CHECKING:
     from headwater.contract import LogReader
+    from headwater.spark.modes import Modes
     from headwater.spark.proof.applied import AppliedTables, Session
 
 # Without a capture process the log will not move: waiting long for it would only hide that.
@@ -62,14 +65,17 @@ def prove(
             "the configuration has no spark section, so there are no tables to compare",
             where=str(file),
         )
-    known = source_tables(config)
-    tables = choose_tables(asked.tables, config.source.exclude, known, "--tables")
+    source = config.source
+    captured = [table for table in source_tables(config) if table.matches(source.tables)]
+    matched = choose_tables(asked.tables, source.exclude, captured, "--tables")
     log = open_log(config.log.path)
     log.info()  # a missing log is said before Spark is started
+    opened = open_session or session_factory(settings)
+    tables = _comparable(config, log, asked.tables, matched)
     running = writer_of(config.log.path) is not None
     patience_s = asked.timeout_s if running else min(asked.timeout_s, _IDLE_TIMEOUT_S)
     bounds = Bounds(patience_s, asked.max_keys)
-    with (open_session or session_factory(settings))() as session:
+    with opened() as session:
         proof = prove_with(session, config, log, tables, bounds, progress)
         found = _result(config, proof)
         if proof.equal or not asked.repair:
@@ -78,6 +84,14 @@ def prove(
         repaired = mender.mend(proof, session, applied_to(session, config, log))
         proof = prove_with(session, config, log, tables, bounds, progress)
         return _result(config, proof) | {"found": found, "repaired": repaired}
+
+
+def _comparable(
+    config: Config, log: SqliteLog, asked: Sequence[str], matched: Sequence[TableId]
+) -> tuple[TableId, ...]:
+    with closing(log.reader()) as reader:
+        known = {schema.table for _, schema in reader.schemas()}
+        return comparable(asked, matched, known, kept_modes(config, reader))
 
 
 def _result(config: Config, proof: Proof) -> dict[str, Any]:
@@ -101,27 +115,21 @@ def prove_with(
     bounds: Bounds,
     progress: Progress = lambda _step: None,
 ) -> Proof:
-    """The proof through a session that is open; what it finds is kept."""
+    """The proof of tables that the log knows, through a session that is open; it is kept."""
     from headwater.app.proof.spark_side import SparkTables
 
     reader = log.reader()
     try:
         newest = {schema.table: schema for _, schema in reader.schemas()}
-        tables_there = applied_tables(session, config, reader)
+        # Claims first: what the cursors say of tables that are opened later is true of these.
+        claims = CursorPlaces(config.log.path, CONSUMER).claims()
         verifier = Verifier(
             reader,
-            SparkTables(tables_there),
+            SparkTables(applied_tables(session, config, reader), claims),
             clock=SystemClock(),
             bounds=bounds,
         )
-        shown = [table for table in tables if tables_there.shows_rows(table)]
-        if tables and not shown:
-            raise ConfigError(
-                "verify-no-target",
-                "the tables are kept as append logs, which hold events and no rows to compare",
-                hint="keep a mirror beside them: spark.modes.mirror",
-            )
-        chosen = [newest[table] for table in shown if table in newest]
+        chosen = [newest[table] for table in tables]
         proof = verified(verifier, chosen, source_rows(config, log), progress)
         _keep(log, config, proof)
         return proof
@@ -154,15 +162,20 @@ def applied_to(session: Session, config: Config, log: SqliteLog) -> Callable[[st
 def applied_tables(session: Session, config: Config, log: LogReader) -> AppliedTables:
     """The tables that a configuration keeps of a log, seen from outside."""
     from headwater.app.spark.targets import targets_of
-    from headwater.spark.modes import Modes
     from headwater.spark.proof.applied import AppliedTables
 
     settings = config.spark
     if settings is None:
         raise ValueError("the configuration has no spark section")
-    modes = Modes(settings.mode, settings.modes.by_mode(), settings.on_no_key).knowing(log)
     targets = targets_of(settings.table_format, settings.target, log.log_id)
-    return AppliedTables(session, settings.target, targets, modes)
+    return AppliedTables(session, settings.target, targets, kept_modes(config, log))
+
+
+def kept_modes(config: Config, log: LogReader) -> Modes:
+    """Which tables a configuration keeps of a log, and how."""
+    if config.spark is None:
+        raise ValueError("the configuration has no spark section")
+    return table_job(config, config.spark).kept().knowing(log)
 
 
 def source_rows(config: Config, log: SqliteLog) -> OpenRows:

@@ -77,7 +77,7 @@ class Moves:
                 self._counts[self._encoder.hash(image).hex()] += count
 
     def over(self, table: Without | None) -> Side:
-        """The table as it is after the events; None is a table that is not there yet."""
+        """The table as it is after the events; None is a table that is not there."""
         moved = [entry for entry in self._rows.values() if entry is not None]
         moved += [Entry(each, each, "", count) for each, count in self._counts.items() if count]
         if table is None or self._emptied:

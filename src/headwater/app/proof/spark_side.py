@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from headwater.app.proof.encoding import canonical
 from headwater.app.proof.ranges import Entry, Summary
 from headwater.app.proof.verifier import TargetTable
+from headwater.app.spark.places import Claims
 from headwater.event import TableSchema
 from headwater.spark.proof.applied import AppliedTables
 from headwater.spark.proof.hashed import HashedRows
@@ -15,16 +16,22 @@ from headwater.spark.proof.hashed import HashedRows
 
 @dataclass(frozen=True, slots=True)
 class SparkTables:
-    """Implements verifier.Target."""
+    """Implements verifier.Target.
+
+    A table's own position is its last change. `claims` may say more, if nothing changed since, and
+    they say it of a table that was set back, too: what it lacks up to there is a difference.
+    """
 
     tables: AppliedTables
+    claims: Claims
 
     def table(self, schema: TableSchema) -> TargetTable | None:
         """A table as it stands now, or None if Spark has not made it yet."""
         found = self.tables.read(schema)
         if found is None:
             return None
-        return TargetTable(found.sequence, lambda without: SparkSide(found.rows(without)))
+        sequence = max(found.sequence, self.claims.of(schema.table, found.mode))
+        return TargetTable(sequence, lambda without: SparkSide(found.rows(without)))
 
 
 @dataclass(frozen=True, slots=True)

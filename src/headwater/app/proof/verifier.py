@@ -1,9 +1,12 @@
 """Both sides of every table at one event of the log, exact while writers go on.
 
-The target's tables are fixed first, each at the sequence S that it has applied. Then the source is
-read together with its own position in one transaction. The log tells which event W that position
-is, and the events in (S, W] are laid over the target. Both sides then stand at the same moment,
-however many changes were committed meanwhile.
+The target's tables are fixed first, each at the sequence S up to which it must have everything.
+Then the source is read together with its own position in one transaction. The log tells which event
+W that position is, and the events in (S, W] are laid over the target. Both sides then stand at the
+same moment, however many changes were committed meanwhile.
+
+Nothing is laid over a table that is not there: with the events of the whole log it would always
+equal the source, and the log would be proven instead.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ _TELL_EVERY_ROWS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class TargetTable:
-    """A target table as it stands when every event up to `sequence` is applied."""
+    """A target table that stands as every event up to `sequence` has left it, or is wrong."""
 
     sequence: int
     rows: Without
@@ -39,7 +42,7 @@ class Target(Protocol):
     """The tables that follow the log."""
 
     def table(self, schema: TableSchema) -> TargetTable | None:
-        """A table as it is now, or None if the target does not have it yet."""
+        """A table as it is now, or None if the target does not have it."""
         ...
 
 
@@ -143,14 +146,16 @@ class Verifier:
         """The proof for these tables."""
         encoders = {str(schema.table): Encoder(schema) for schema in schemas}
         targets = {str(schema.table): self._target.table(schema) for schema in schemas}
-        reached = {name: 0 if found is None else found.sequence for name, found in targets.items()}
+        # What a table lacks of events that the log holds no more is a difference, too.
+        tail = self._reader.bounds().tail - 1
+        reached = {name: max(found.sequence, tail) for name, found in targets.items() if found}
         with ExitStack() as spills:
             sources: dict[str, Spill] = {}
             with open_source() as source:
                 for name, encoder in encoders.items():
                     spill = sources[name] = spills.enter_context(Spill(encoder))
                     _read(source, name, encoder, spill, progress)
-            moment = self._moment(source, min(reached.values(), default=0))
+            moment = self._moment(source, min(reached.values(), default=tail))
             moves = self._moves(encoders, reached, moment)
             proofs = []
             for name, found in targets.items():
@@ -189,7 +194,7 @@ class Verifier:
                 images = zip(*(batch.column(side).to_pylist() for side in _SIDES), strict=True)
                 for event, (before, after) in zip(batch, images, strict=True):
                     name = str(event.table_id)
-                    if name in moves and event.sequence_number > reached[name]:
+                    if name in reached and event.sequence_number > reached[name]:
                         row = encoders[name].row
                         moves[name].apply(
                             replace(

@@ -13,6 +13,22 @@ _BETWEEN = ":"
 
 
 @dataclass(frozen=True, slots=True)
+class Claims:
+    """Up to which event each table has everything, by what the cursors said at one moment.
+
+    A cursor moves when the tables have taken a batch, and a table is parked before that: one that
+    is looked at later has at least so much, or it lacks what it had.
+    """
+
+    stream: int
+    parked: Mapping[str, int]
+
+    def of(self, table: TableId, mode: str) -> int:
+        """What a table in a mode must have; nothing is claimed before the stream has begun."""
+        return self.parked.get(f"{table}@{mode}", self.stream)
+
+
+@dataclass(frozen=True, slots=True)
 class CursorPlaces:
     """Implements parking.Places for one consumer of a log.
 
@@ -31,6 +47,13 @@ class CursorPlaces:
             if (table := parked_table(cursor.name, self.consumer)) is not None
             and self._keeps(table)
         }
+
+    def claims(self) -> Claims:
+        """What the tables must have by now."""
+        acked = {cursor.name: cursor.acked for cursor in SqliteLog(self.log_path).places()}
+        named = ((parked_table(name, self.consumer), after) for name, after in acked.items())
+        parked = {table: after for table, after in named if table is not None}
+        return Claims(acked.get(self.consumer, 0), parked)
 
     def park(self, name: str, after: int) -> None:
         """Keep a place."""

@@ -30,6 +30,7 @@ _STANDING: dict[Mode, str] = {
 class Applied:
     """A table at one moment: the last change in it, and its rows without those at some places."""
 
+    mode: Mode
     sequence: int
     rows: Callable[[Collection[str]], HashedRows]
 
@@ -48,20 +49,12 @@ class AppliedTables:
         self._targets = targets
         self._modes = modes
 
-    def shows_rows(self, table: TableId) -> bool:
-        """Whether the rows that are can be told from a table: an append log has only events."""
-        return self._mode(table) is not None
-
-    def mode(self, table: TableId) -> Mode | None:
-        """The mode whose rows are looked at; None if the table is kept in none that shows rows."""
-        return self._mode(table)
-
     def read(self, schema: TableSchema) -> Applied | None:
         """The last applied sequence number and the rows at it; None if there is no table yet.
 
         A table that is being loaded cannot be read: raises `spark-table-loading`.
         """
-        mode = self._mode(schema.table)
+        mode = self._modes.standing(schema.table)
         if mode is None:
             return None
         if self._targets is None:
@@ -83,10 +76,7 @@ class AppliedTables:
             )
         frame = rows.withColumnsRenamed({spelt[each.name.lower()]: each.name for each in present})
         shown = replace(schema, columns=present)
-        return Applied(applied, lambda without: HashedRows(frame, shown, without))
-
-    def _mode(self, table: TableId) -> Mode | None:
-        return next((mode for mode in self._modes.of(table) if mode in _STANDING), None)
+        return Applied(mode, applied, lambda without: HashedRows(frame, shown, without))
 
     def _kept(self, targets: Targets, table: TableId, mode: Mode) -> tuple[int, DataFrame] | None:
         target = targets.open(self._session, table, mode)
