@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
 from headwater.spark.change.kinds import stored_type
+from headwater.spark.gateway.files import Files
 from headwater.spark.gateway.thrown import is_thrown
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
@@ -46,7 +47,11 @@ class DeltaTargets:
         """The table that keeps a source table in a mode."""
         # The log's name, not the checkpoint's: checkpoints may be lost.
         path = table_path(self.location, table, mode)
-        return DeltaTarget(session, path, f"headwater:{self.log_id}", self.known)
+        return DeltaTarget(session, path, self._app_id, self.known)
+
+    @property
+    def _app_id(self) -> str:
+        return f"headwater:{self.log_id}"
 
     def upkeep(self, session: SparkSession, table: TableId, mode: Mode) -> DeltaUpkeep:
         """The same table from the side of its files."""
@@ -55,6 +60,12 @@ class DeltaTargets:
     def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
         """Those with a generation that was begun and not cleared."""
         return tuple(map(table_of, begun_below(session, self.location)))
+
+    def reached(self, session: SparkSession) -> int:
+        """The last event of the log that any table below the location has, 0 if none has one."""
+        folders = Files(session, self.location).folders(self.location, "_delta_log")
+        found = (newest(session, f"{self.location}/{folder}") for folder in folders)
+        return max((carried(each, self._app_id) for each in found if each is not None), default=0)
 
 
 class DeltaTarget:
