@@ -13,10 +13,11 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 from headwater.app.spark import KafkaJob, Topic, kafka_records, read_kafka, write_kafka
 from headwater.app.spark.meter import SparkMeter
-from headwater.errors import ConfigError, GapError
+from headwater.errors import ConfigError, DataError, GapError
 from headwater.event import EventBatch
 from headwater.log import SqliteLog
 from headwater.spark.apply.records import Shapes
@@ -89,6 +90,7 @@ def test_job_of_a_topic_heeds_policies_and_keeps_files_few(
         table_policy=TablePolicy(on_no_key="append_log"),
         maintenance=KeepPolicy(surplus=-1),
         reports=Reports(SparkMeter(metrics)),
+        interval_s=60.0,  # for `start`: to run once is to end
     )
     for number in range(3):
         shop.run(f"INSERT INTO customers (id, name) VALUES (1{number}, 'n')")
@@ -160,7 +162,69 @@ def test_topic_by_url_is_refused_when_it_is_no_log_or_has_lost_records(
     gone = TopicPartition(topic, 0, head + 1)  # the stream is at `head`
     with pytest.raises(StreamingQueryException, match="kafka-gap"):
         write_and_read("again")
-    assert spark.read.format("headwater").load(f"kafka://{kafka}/{topic}").count() == head - 1
+    reader = spark.read.format("headwater")
+    assert reader.load(f"kafka://{kafka}/{topic}").count() == head - 1
+    with pytest.raises(PySparkException, match="kafka-gap"):
+        reader.option("startingSequence", 0).load(f"kafka://{kafka}/{topic}").count()
+    with pytest.raises(GapError, match="begins with event 2 of its log") as caught:
+        KafkaJob(Topic(kafka, topic), str(tmp_path / "lake")).run_once(spark)
+    assert caught.value.code == "kafka-gap"
+
+
+def test_topic_that_begins_late_is_a_gap_until_tables_reach_it_or_it_is_accepted(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """INV-9: what was before is nowhere, whoever removed it, unless a stream took it before."""
+    shop, lake = open_shop(tmp_path), tmp_path / "lake"
+    head = shop.drain()
+    job = KafkaJob(Topic("nowhere:1", "t"), str(lake))
+    with pytest.raises(GapError) as caught:
+        job._apply()(_records(spark, shop, head - 2), 0)
+    assert caught.value.code == "kafka-gap"
+    assert not (lake / "_headwater" / "shapes" / "_SUCCESS").exists()  # nothing was learnt of it
+    job._apply()(_records(spark, shop, 0, head - 3), 0)
+    with pytest.raises(GapError, match=f"none after event {head - 3}"):
+        job._apply()(_records(spark, shop, head - 2), 0)
+    shop.run("UPDATE customers SET name = 'later' WHERE id = 1")
+    shop.drain()
+    job._apply()(_records(spark, shop, head - 3), 0)  # the checkpoint was lost, the tables not
+    assert _held(spark, lake) == _expected(shop)
+    other = replace(job, target=str(tmp_path / "other"), on_gap="accept")
+    other._apply()(_records(spark, shop, head), 0)
+    assert _held(spark, tmp_path / "other") == {1: "later"}
+    with pytest.raises(ConfigError, match="halt or accept"):
+        replace(job, on_gap="ignore")  # type: ignore[arg-type]
+
+
+def test_records_without_headers_are_refused_when_all_or_some_lack_them(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """INV-9: they say what happened, and not where it stands in the log."""
+    shop, lake = open_shop(tmp_path), tmp_path / "lake"
+    shop.drain()
+    records = _records(spark, shop).persist()
+    bare = records.withColumn("headers", f.expr("filter(headers, each -> false)"))
+    apply = KafkaJob(Topic("nowhere:1", "t"), str(lake))._apply()
+    some = _records(spark, shop, 0, 2).union(bare)
+    unnumbered = f.expr("filter(headers, each -> each.key != 'headwater-sequence')")
+    for frame in (bare, some, records.withColumn("headers", unnumbered)):
+        with pytest.raises(DataError) as caught:
+            apply(frame, 0)
+        assert caught.value.code == "event-invalid"
+    assert not lake.exists()  # nothing was learnt of them
+    others = bare.withColumn("value", f.lit(None).cast("binary"))
+    apply(records.union(others), 0)  # tombstones say nothing of their own
+    assert _held(spark, lake) == _expected(shop)
+
+
+def _records(
+    spark: SparkSession, shop: Shop, after: int = 0, until: int | None = None
+) -> DataFrame:
+    """A range (after, until] of the log as a topic's records."""
+    reader = spark.read.format("headwater").option("startingSequence", after)
+    reader = reader if until is None else reader.option("endingSequence", until)
+    records = kafka_records(reader.load(str(shop.log.path)), shop.log.path)
+    return records.selectExpr("key", "value", "headers", "0 AS partition")
 
 
 def test_target_belongs_to_one_log_and_shapes_keep_their_order(
@@ -173,9 +237,7 @@ def test_target_belongs_to_one_log_and_shapes_keep_their_order(
         shop = open_shop(tmp_path / name)
         shop.run("CREATE TABLE notes (text TEXT)", "INSERT INTO notes VALUES ('no key')")
         shop.drain()
-        events = spark.read.format("headwater").load(str(shop.log.path))
-        records = kafka_records(events, shop.log.path)
-        frames.append(records.selectExpr("key", "value", "headers", "0 AS partition"))
+        frames.append(_records(spark, shop))
     job = KafkaJob(Topic("nowhere:1", "t"), str(tmp_path / "lake"))
     policy = TablePolicy(on_no_key="skip")
     replace(job, table_policy=policy)._apply()(frames[0], 0)
@@ -200,9 +262,9 @@ def test_topic_of_several_partitions_is_refused(
 ) -> None:
     shop = open_shop(tmp_path)
     shop.drain()
-    records = kafka_records(spark.read.format("headwater").load(str(shop.log.path)), shop.log.path)
+    records = _records(spark, shop)
     apply = KafkaJob(Topic(kafka, topic), str(tmp_path / "lake"))._apply()
     with pytest.raises(ConfigError, match="several partitions"):
-        apply(records.selectExpr("key", "value", "headers", "1 AS partition"), 0)
-    apply(records.selectExpr("key", "value", "headers", "0 AS partition"), 0)
+        apply(records.withColumn("partition", f.lit(1)), 0)
+    apply(records, 0)
     assert _held(spark, tmp_path / "lake") == _expected(shop)

@@ -13,15 +13,17 @@ from headwater.event import EventBatch
 from headwater.spark.source.limits import ReadAllAvailable
 from headwater.spark.source.options import Options
 from headwater.spark.source.topic import Offsets, TopicBatchReader, TopicStreamReader
+from headwater.testing.builders import inserts
 
 
 @dataclass
 class Scripted:
-    """A topic that nobody reads."""
+    """A topic that is read only where it has been given events: one batch for each number."""
 
     first: int = 0
     end: int = 10
     name: str = "crm"
+    events: tuple[int, ...] = ()
 
     def bounds(self) -> tuple[int, int]:
         return self.first, self.end
@@ -30,7 +32,9 @@ class Scripted:
         return ms // 1000
 
     def read(self, first: int, end: int) -> Iterator[EventBatch]:
-        raise AssertionError((first, end))
+        assert self.events, (first, end)
+        for number in self.events:
+            yield inserts(1, 1).with_sequence(number)
 
 
 def _stream(topic: Scripted, **given: str) -> TopicStreamReader:
@@ -81,6 +85,34 @@ def test_records_that_the_broker_has_let_go_are_a_gap() -> None:
     assert stream.partitions({"offset": 3, "topic": "crm"}, {"offset": 3, "topic": "crm"}) == []
     with pytest.raises(GapError, match="of topic other"):
         stream.partitions({"offset": 5, "topic": "other"}, {"offset": 8, "topic": "crm"})
+
+
+@pytest.mark.parametrize(
+    ("events", "asked", "missing"),
+    [
+        ((4, 5), 2, True),
+        ((4, 5), 3, False),
+        ((4, 5, 1, 2), 0, False),  # written once more, from the beginning
+    ],
+)
+def test_events_asked_for_by_number_are_a_gap_when_the_broker_may_have_let_them_go(
+    events: tuple[int, ...], asked: int, *, missing: bool
+) -> None:
+    """INV-9."""
+    options = {"startingSequence": str(asked)}
+    cut = Scripted(first=5, events=events)
+    readers = TopicBatchReader(cut, Options.parse(options)), _stream(cut, **options)
+    for begin in (readers[0].partitions, readers[1].initialOffset):
+        if missing:
+            with pytest.raises(GapError) as caught:
+                begin()
+            assert caught.value.code == "kafka-gap"
+        else:
+            assert begin()
+    assert _stream(cut, startingSequence="earliest").initialOffset()["offset"] == 5
+    # Nothing was let go of this one: events of other tables have been left out of it.
+    whole = Scripted(events=events)
+    assert _shares(TopicBatchReader(whole, Options.parse(options)).partitions())[0][0] == 0
 
 
 def test_batch_reads_begin_by_time_and_take_what_is_there() -> None:

@@ -14,12 +14,12 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
-from pyspark.sql.streaming.readwriter import DataStreamReader
+from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
 
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.registry import open_log
@@ -142,6 +142,11 @@ def write_kafka(
     writer = kafka_records(events, log, topic.format).writeStream.format("kafka")
     writer = writer.options(**topic.settings()).option("topic", topic.name)
     writer = writer.option("checkpointLocation", checkpoint)
+    return _started(writer, interval_s)
+
+
+def _started(writer: DataStreamWriter, interval_s: float | None) -> StreamingQuery:
+    """Once through what there is without an interval, else for ever."""
     if interval_s is None:
         return writer.trigger(availableNow=True).start()
     return writer.trigger(processingTime=f"{interval_s} seconds").start()
@@ -153,7 +158,8 @@ class KafkaJob:
 
     The session needs nothing but the topic: shapes of tables come with the records, and are kept
     beside the tables. `interval_s` None catches up once and ends. `native` reads records of
-    `headwater-avro` by Spark's own `from_avro`; the session needs its jar. The rest is as for
+    `headwater-avro` by Spark's own `from_avro`; the session needs its jar. With `on_gap="accept"` a
+    topic may begin after the first event of its log, as one of some tables does. The rest is as for
     `TableJob`; a table that fails ends the stream, which has no log to find its place in again.
     """
 
@@ -169,9 +175,12 @@ class KafkaJob:
     tables_at_once: int = 4
     maintenance: KeepPolicy | None = field(default_factory=KeepPolicy)
     reports: Reports = field(default_factory=Reports, compare=False)
+    on_gap: Literal["halt", "accept"] = "halt"
 
     def __post_init__(self) -> None:
         """What nobody would do is told here, before a session is started."""
+        if self.on_gap not in ("halt", "accept"):
+            raise ConfigError("spark-policy", f"on_gap is halt or accept, not {self.on_gap!r}")
         if self.schema_policy.on_add == "backfill":
             raise ConfigError(
                 "backfill-unsupported",
@@ -192,18 +201,20 @@ class KafkaJob:
 
     def start(self, session: SparkSession) -> StreamingQuery:
         """Start the stream in the session."""
-        return self._start(session, [])
+        return self._start(session, [], self.interval_s)
 
     def run_once(self, session: SparkSession) -> None:
         """Apply everything in the topic now; raises what stopped it, coded."""
         failed: list[BaseException] = []
-        query = self._start(session, failed)
+        query = self._start(session, failed, None)
         try:
             query.awaitTermination()
         except PySparkException as exc:
             raise failed[0] if failed else exc from exc
 
-    def _start(self, session: SparkSession, failed: list[BaseException]) -> StreamingQuery:
+    def _start(
+        self, session: SparkSession, failed: list[BaseException], interval_s: float | None
+    ) -> StreamingQuery:
         require_classic(session)
         apply = keeping_errors(self._apply(), failed)
         reader = _records(session.readStream, self.topic)
@@ -211,9 +222,7 @@ class KafkaJob:
         folder = f"{self.location}/_headwater"
         writer = reader.load().writeStream.foreachBatch(apply)
         writer = writer.option("checkpointLocation", f"{folder}/checkpoint-kafka")
-        if self.interval_s is None:
-            return writer.trigger(availableNow=True).start()
-        return writer.trigger(processingTime=f"{self.interval_s} seconds").start()
+        return _started(writer, interval_s)
 
     def _apply(self) -> Records:
         shapes = Shapes(f"{self.location}/_headwater/shapes")
@@ -242,4 +251,7 @@ class KafkaJob:
                 keeper=None if keep is None else Keeper(targets, keep, self.reports.watch),
             )
 
-        return Records(read, shapes, tables)
+        def reached(session: SparkSession, log_id: str) -> int:
+            return DeltaTargets(self.location, log_id).reached(session)
+
+        return Records(read, shapes, tables, reached if self.on_gap == "halt" else None)

@@ -27,8 +27,8 @@ ENTRIES = section(
     ),
     (
         "kafka-gap",
-        "The broker has removed records that were still to be read.",
-        "Begin anew with another checkpoint, and let the topic keep records longer (retention.ms).",
+        "A topic lacks events that were to be read: the broker removed them, or it never had them.",
+        "Write the log to a new topic with new checkpoints; let it keep records (retention.ms).",
     ),
     (
         "log-missing",

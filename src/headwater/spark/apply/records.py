@@ -2,6 +2,10 @@
 
 A topic has one partition, so that its order is the log's. A record that comes twice, because a
 writer tried again, is taken once.
+
+Spark's offsets lead without a gap from one micro-batch to the next; before the first there is only
+what the records say. Later holes in their numbers say nothing: events of other tables may have been
+left out of the topic.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from headwater.errors import ConfigError, GapError
+from headwater.errors import ConfigError, DataError, GapError
 from headwater.event import TableId, TableSchema
 from headwater.spark.apply.tables import Apply
 from headwater.spark.gateway.files import Files
@@ -98,12 +102,29 @@ def events_once(events: DataFrame) -> DataFrame:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """The log of some records, their first event, and the first event that tells each shape."""
+
+    log_id: str
+    first: int
+    shapes: Mapping[str, int]
+
+
+# The last event of a log that any table of the target has.
+Reached = Callable[[SparkSession, str], int]
+
+
+@dataclass(frozen=True, slots=True)
 class Records:
-    """Applies micro-batches of records, with their headers and partitions."""
+    """Applies micro-batches of records, with their headers and partitions.
+
+    Without `reached` a topic may begin with any event.
+    """
 
     decode: Callable[[DataFrame], DataFrame]
     shapes: Shapes
     tables: Callable[[SparkSession, str], Apply]
+    reached: Reached | None = None
     _made: dict[str, Apply] = field(default_factory=dict)
 
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
@@ -111,34 +132,62 @@ class Records:
         told = self._told(frame)
         if told is None:
             return
-        log_id, shapes = told
+        session, log_id = frame.sparkSession, told.log_id
         if log_id not in self._made:
-            self.shapes.claim(frame.sparkSession, log_id)
-        self.shapes.learn(frame.sparkSession, shapes)
+            self.shapes.claim(session, log_id)
+        if batch_id == 0:
+            self._require_beginning(session, told)
+        self.shapes.learn(session, told.shapes)
         if log_id not in self._made:
-            self._made[log_id] = self.tables(frame.sparkSession, log_id)
+            self._made[log_id] = self.tables(session, log_id)
         self._made[log_id](events_once(self.decode(frame)), batch_id)
 
-    def _told(self, frame: DataFrame) -> tuple[str, dict[str, int]] | None:
-        """The log, and each shape that is told with the number of the first record that does."""
+    def _require_beginning(self, session: SparkSession, told: Told) -> None:
+        """Events before the first record are nowhere, unless a stream before this one took them.
+
+        INV-9. Tables take each micro-batch together, so the one that is farthest tells for all.
+        """
+        if self.reached is None or told.first == 1:
+            return
+        reached = self.reached(session, told.log_id)
+        if reached + 1 < told.first:
+            raise GapError(
+                "kafka-gap",
+                f"the topic begins with event {told.first} of its log, and the tables have"
+                f" none after event {reached}",
+                hint="write the log to a new topic, with a new checkpoint of write_kafka; where"
+                ' the events before may be missing: KafkaJob(..., on_gap="accept")',
+            )
+
+    def _told(self, frame: DataFrame) -> Told | None:
+        """What the headers say; a tombstone of somebody else's is no event."""
         said = {name: _header(name) for name in (LOG, SCHEMA, SEQUENCE)}
         rows = (
-            frame.select("partition", *(value.alias(name) for name, value in said.items()))
+            frame.where(f.col("value").isNotNull() | said[LOG].isNotNull())
+            .select("partition", *(value.alias(name) for name, value in said.items()))
             .groupBy("partition", LOG, SCHEMA)
-            .agg(f.min(f.col(SEQUENCE).cast("bigint")).alias("first"))
-            .where(f.col(LOG).isNotNull())
+            .agg(
+                f.min(f.col(SEQUENCE).cast("bigint")).alias("first"),
+                f.bool_or(f.col(SEQUENCE).isNull()).alias("unnumbered"),
+            )
             .collect()
         )
         if any(row["partition"] for row in rows):
             raise ConfigError(
                 "spark-topic", "the topic has several partitions, and a log one order"
             )
+        if any(row[LOG] is None or row["unnumbered"] for row in rows):
+            raise DataError(
+                "event-invalid",
+                f"a record has no header {LOG} or {SEQUENCE}: Headwater did not write it",
+            )
         logs = {row[LOG] for row in rows}
         if len(logs) > 1:
             raise GapError("spark-other-log", f"the topic holds records of {len(logs)} logs")
         if not logs:
             return None
-        return logs.pop(), {row[SCHEMA]: row["first"] for row in rows if row[SCHEMA] is not None}
+        shapes = {row[SCHEMA]: row["first"] for row in rows if row[SCHEMA] is not None}
+        return Told(logs.pop(), min(row["first"] for row in rows), shapes)
 
 
 def _header(name: str) -> Column:

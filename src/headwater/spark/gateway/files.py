@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -41,6 +42,12 @@ class Files:
         """The places that a glob of Hadoop's finds, as full names."""
         found = self._system.globStatus(self._path(pattern)) or ()
         return [str(each.getPath().toString()) for each in found]
+
+    def folders(self, above: str, holding: str) -> list[str]:
+        """The names of the folders of a place that have something in them."""
+        place = re.sub(r"([\\*?{}\[\],])", r"\\\1", above.rstrip("/"))
+        up = len(f"/{holding}")
+        return [each[:-up].rpartition("/")[2] for each in self.matching(f"{place}/*/{holding}")]
 
     def read(self, file: str) -> bytes:
         """All that a file holds."""

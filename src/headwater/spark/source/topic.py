@@ -67,6 +67,30 @@ class TopicReading:
         self._options = options
         self._form = form
 
+    def _begin(self) -> int:
+        """The offset to begin at; events that are asked for by number must not have been let go."""
+        first, end = self._topic.bounds()
+        start = self._options.start
+        if start is not None and start.kind is PlaceKind.SEQUENCE and first:
+            self._require_after(int(start.value), first, end)
+        return self._place(start, first)
+
+    def _require_after(self, sequence: int, first: int, end: int) -> None:
+        """INV-9, for a topic whose first records are gone: they may have held what is asked for.
+
+        Events may have been left out of a topic, so only where it begins can be told; one that was
+        written once more has its earliest event in the midst.
+        """
+        numbers = (batch.column("sequence_number") for batch in self._topic.read(first, end))
+        if not any(pc.any(pc.less_equal(each, sequence + 1)).as_py() for each in numbers):
+            raise GapError(
+                "kafka-gap",
+                f"events after {sequence} were to be read, and the broker has removed records"
+                " that may have held them",
+                where=self._topic.name,
+                hint="read what it has: startingSequence=earliest",
+            )
+
     def _place(self, place: Place | None, default: int) -> int:
         """The offset of a place. A sequence number is nowhere in a topic: all is read for it."""
         match None if place is None else place.kind:
@@ -117,9 +141,8 @@ class TopicBatchReader(TopicReading, DataSourceReader):
 
     def partitions(self) -> list[InputPartition]:
         """The shares of the tasks."""
-        first, end = self._topic.bounds()
-        start = self._place(self._options.start, first)
-        return self._plan(start, self._place(self._options.end, end))
+        start = self._begin()
+        return self._plan(start, self._place(self._options.end, self._topic.bounds()[1]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """One task's rows."""
@@ -136,8 +159,7 @@ class TopicStreamReader(TopicReading, DataSourceStreamReader, SupportsTriggerAva
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's
         """Where a new query begins."""
-        first, _ = self._topic.bounds()
-        self._origin = self._place(self._options.start, first)
+        self._origin = self._begin()
         return self._at(self._origin)
 
     def _at(self, offset: int) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
 from headwater.spark.change.kinds import stored_type
+from headwater.spark.gateway.files import Files
 from headwater.spark.gateway.thrown import is_thrown
 from headwater.spark.modes import Mode
 from headwater.spark.sql import column_list, literal, quoted
@@ -28,6 +29,7 @@ from headwater.spark.table.delta_upkeep import DeltaUpkeep
 from headwater.spark.table.deltalog import (
     app_of,
     beyond_retention,
+    carried,
     carrying,
     log_of,
     newest,
@@ -63,6 +65,13 @@ class DeltaTargets:
     def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
         """Those with a generation that was begun and not cleared."""
         return tuple(map(table_of, begun_below(session, self.location)))
+
+    def reached(self, session: SparkSession) -> int:
+        """The last event of the log that any table below the location has, 0 if none has one."""
+        folders = Files(session, self.location).folders(self.location, "_delta_log")
+        found = (newest(session, f"{self.location}/{folder}") for folder in folders)
+        ours = app_of(self.log_id)
+        return max((carried(each, ours) for each in found if each is not None), default=0)
 
 
 class DeltaTarget:

@@ -8,7 +8,6 @@ its own.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
@@ -164,7 +163,4 @@ class DeltaGeneration:
 
 def begun_below(session: SparkSession, location: str) -> tuple[str, ...]:
     """The folders below a location that have a generation."""
-    above = re.sub(r"([\\*?{}\[\],])", r"\\\1", location.rstrip("/"))
-    found = Files(session, location).matching(f"{above}/*/{_ROWS}/{_LOG}")
-    up = len(f"/{_ROWS}/{_LOG}")
-    return tuple(each[:-up].rpartition("/")[2] for each in found)
+    return tuple(Files(session, location).folders(location, f"{_ROWS}/{_LOG}"))
