@@ -61,7 +61,7 @@ def test_tree_has_every_verb_when_complete() -> None:
         *("doctor", "demo", "version", "convert", "testkit replay"),
         *("schema show", "schema json-schema", "schema proto", "schema avsc"),
         *("checkpoint export", "checkpoint import"),
-        *("spark as-of", "spark checkpoint inspect", "spark checkpoint rebuild"),
+        *("spark as-of", "spark release", "spark checkpoint inspect", "spark checkpoint rebuild"),
     }
     assert set(COMMANDS) == verbs
 
