@@ -1,6 +1,7 @@
 """Proof that target tables equal their source, for tables of any size.
 
-- prove.py: `headwater verify`, for a configuration. choice.py: of which tables. mend.py: `--repair`.
+- prove.py: `headwater verify`, for a configuration. choice.py: of which tables.
+- mend.py: `--repair`.
 - verifier.py: both sides at one event of the log, table by table.
 - ranges.py: rows as hashes, and ranges of them. narrow.py: from ranges that differ to keys.
 - encoding.py: the text that a row is hashed as. spill.py: the source's hashes, in a file.
