@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
+from headwater.event import TableSchema
 from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.modes import MODES, Mode
 from headwater.spark.sql import quoted
@@ -29,6 +31,7 @@ from headwater.spark.table.layout import (
 )
 from headwater.spark.table.parquet import SnapshotPolicy, current_rows
 from headwater.spark.table.path import table_path
+from headwater.testing.kept import compared
 from tests.spark.lake import Lake
 from tests.spark.letters import LETTERS
 from tests.spark.oracle import Oracle
@@ -47,6 +50,14 @@ EXTRA: dict[Mode, tuple[str, ...]] = {
     "soft_delete": (SEQUENCE, DELETED_FLAG, _ms(DELETED_AT)),
     "scd2": (SEQUENCE, _ms(VALID_FROM), TO_SEQUENCE, _ms(VALID_TO), CURRENT),
     "append_log": (SEQUENCE, _ms(COMMITTED_AT), OP, f"sort_array({UNAVAILABLE})"),
+}
+
+# A column by which the mode tells something of its own.
+TELLING: dict[Mode, str] = {
+    "mirror": LETTERS.columns[-1].name,
+    "soft_delete": DELETED_AT,
+    "scd2": VALID_TO,
+    "append_log": UNAVAILABLE,
 }
 
 
@@ -80,9 +91,12 @@ class Modal(Lake):
         return oracle
 
     def held(self, mode: Mode, names: tuple[str, ...]) -> list[tuple[Any, ...]]:
+        columns = (*map(quoted, names), *EXTRA[mode])
+        return list(map(tuple, self.frame_of(mode).selectExpr(*columns).collect()))
+
+    def frame_of(self, mode: Mode) -> DataFrame:
         path = table_path(self.target, LETTERS.table, mode)
-        frame = self.spark.read.format(self.table_format).load(path)
-        return list(map(tuple, frame.selectExpr(*map(quoted, names), *EXTRA[mode]).collect()))
+        return self.spark.read.format(self.table_format).load(path)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -96,13 +110,15 @@ def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
     """
     chooser = random.Random(seed)
     lake = Modal(interpreted, tmp_path)
-    names = tuple(column.name for column in tell(lake, chooser).schema.columns)
+    schema = tell(lake, chooser).schema
+    names = tuple(column.name for column in schema.columns)
     oracle = lake.oracle(names)
     ranges = deliveries(chooser, lake.head)
     deliver(lake, lake.tables(), ranges, seed)
     for mode in MODES:
         wanted: list[tuple[Any, ...]] = getattr(oracle, mode)()
         assert sorted(lake.held(mode, names), key=repr) == sorted(wanted, key=repr), (mode, ranges)
+        _assert_compared(lake, mode, schema, oracle)
 
     folder = str(tmp_path / "parquet")
     deliver(lake, _appending(lake, folder), ranges, seed)
@@ -111,6 +127,14 @@ def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
     assert sorted(map(tuple, rows.collect()), key=repr) == sorted(oracle.mirror(), key=repr)
     told = interpreted.read.parquet(path).select(SEQUENCE, *map(quoted, LETTERS.primary_key))
     assert told.count() == told.distinct().count(), ranges
+
+
+def _assert_compared(lake: Modal, mode: Mode, schema: TableSchema, oracle: Oracle) -> None:
+    """The users' `assert_converges` sees the same, and in each mode what is wrong."""
+    frame = lake.frame_of(mode).localCheckpoint()
+    assert not compared(frame, schema, mode, oracle)
+    wrong = frame.withColumn(TELLING[mode], f.lit(None).cast(frame.schema[TELLING[mode]].dataType))
+    assert "keys differ" in compared(wrong, schema, mode, oracle)
 
 
 def _appending(lake: Modal, folder: str) -> AppendLog:

@@ -8,7 +8,12 @@ pytest_plugins = ["pytester"]
 pytestmark = pytest.mark.spark
 
 USERS_TESTS = '''
+import shutil
+
+import pytest
+
 from headwater.app.spark import TableJob
+from headwater.errors import ConfigError
 from headwater.pipelines import dedup, latest_per_key
 
 
@@ -28,8 +33,17 @@ class Kept:
 
 def test_job(headwater_history, assert_converges, tmp_path):
     history = headwater_history(seed=7, transactions=8)
-    job = TableJob(history.path, target=str(tmp_path / "lake"), tables=("orders",))
+    modes = {"mirror": ["*"], "append_log": ["orders"]}
+    job = TableJob(history.path, f"{tmp_path}/lake", tables=("orders",), modes=modes)
     assert_converges(job, history, batches=2)
+    # Nothing is left to apply: what is there is compared again.
+    with pytest.raises(ConfigError, match="no table matches 'order'"):
+        assert_converges(job, history, tables=["order"])
+    with pytest.raises(AssertionError, match="the job keeps none of public.files"):
+        assert_converges(job, history, tables=["files"])
+    shutil.rmtree(f"{tmp_path}/lake/public.orders@append_log")
+    with pytest.raises(AssertionError, match="public.orders@append_log: there is no table"):
+        assert_converges(job, history)
 
 
 def test_function(headwater_spark, headwater_history, assert_converges, tmp_path):

@@ -9,20 +9,24 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
 
 from pyspark.sql import DataFrame, SparkSession
 
 from headwater.app.spark.job import TableJob
-from headwater.event import TableSchema, encode_row
+from headwater.app.spark.targets import targets_of
+from headwater.app.tables import choose_tables
+from headwater.event import TableSchema
 from headwater.log import SqliteLog
-from headwater.spark.proof.rows import as_stored, stored_rows
-from headwater.spark.table.parquet import current_rows
+from headwater.spark.modes import Mode, Modes
+from headwater.spark.table.parquet import Appended
 from headwater.spark.table.path import table_path
-from headwater.testing.history.difference import difference
 from headwater.testing.history.log import History
+from headwater.testing.kept import compared
 
 Apply = Callable[[DataFrame, int], object]
 Read = Callable[[str], DataFrame]
+Held = Callable[[TableSchema, Mode], DataFrame | None]
 
 
 def assert_converges(
@@ -37,29 +41,37 @@ def assert_converges(
     """Apply the history in random cuts and repetitions, then compare every table.
 
     - `pipeline`: a `TableJob` on `history.path`, or a function for `foreachBatch`.
-    - `read`: the rows of a table, by its name with its schema; a job's own tables need none.
-      Columns that the source does not have are not looked at.
+    - `read`: the rows of a table, by its name with its schema; a job's own tables need none, and
+      are read in each mode that they are kept in. Columns that neither the source nor the mode has
+      are not looked at.
     - `tables`: globs of the tables to compare; of a job, at most those that it keeps.
     - `batches`: how many cuts.
     - `lost_checkpoint`: also begin again further back, as new batches; as a rule only for jobs.
 
-    The cuts follow the history's seed. An AssertionError shows the first keys that differ.
+    The cuts follow the history's seed. An AssertionError shows the first keys that differ. It is a
+    mistake if there is nothing to compare: `[table-unknown]`, or an AssertionError.
     """
     __tracebackhide__ = True
     chooser = random.Random(history.seed)  # noqa: S311 - it has to be the same every time
-    kept: Sequence[str] = ("*",)
     if isinstance(pipeline, TableJob):
         _run(pipeline, history, chooser, batches, again=lost_checkpoint is not False)
-        read, kept = read or _reader(pipeline, history), pipeline.tables or kept
+        modes = pipeline.kept() if read is None else Modes(tables=pipeline.tables)
+        held = _tables(pipeline, history) if read is None else _seen(read)
+    elif read is None:
+        raise TypeError("assert_converges needs read= to see what the function wrote")
     else:
         _feed(pipeline, history, chooser, batches, again=bool(lost_checkpoint))
-    if read is None:
-        raise TypeError("assert_converges needs read= to see what the function wrote")
+        modes, held = Modes(), _seen(read)
+    chosen = choose_tables(tables, (), sorted(history.tables), "assert_converges(tables=...)")
     found = {
-        str(table): _compared(read(str(table)), history, schema)
-        for table, schema in sorted(history.tables.items())
-        if table.matches(tables) and table.matches(kept)
+        f"{table}" if mode == "mirror" else f"{table}@{mode}": compared(
+            held(history.tables[table], mode), history.tables[table], mode, history.oracle(table)
+        )
+        for table in chosen
+        for mode in modes.of(table)
     }
+    if not found:
+        raise AssertionError(f"the job keeps none of {', '.join(map(str, chosen))}")
     wrong = [f"{table}: {words}" for table, words in found.items() if words]
     if wrong:
         raise AssertionError("\n".join([f"history of seed {history.seed}:", *wrong]))
@@ -109,25 +121,22 @@ def _run(
             job.run_once(session)
 
 
-def _reader(job: TableJob, history: History) -> Read:
-    session = SparkSession.active()
-    schemas = {str(table): schema for table, schema in history.tables.items()}
+def _seen(read: Read) -> Held:
+    """What the test reads: the rows that are."""
+    return lambda schema, _mode: read(str(schema.table))
 
-    def rows(table: str) -> DataFrame:
-        schema = schemas[table]
-        path = table_path(job.location, schema.table)
-        if job.table_format == "parquet":
-            return current_rows(session, path, schema.primary_key)
-        return session.read.format(job.table_format).load(path)
+
+def _tables(job: TableJob, history: History) -> Held:
+    """The job's own tables; None for one that is not there."""
+    session = SparkSession.active()
+    with closing(history.log.reader()) as reader:
+        targets = targets_of(job.table_format, job.location, reader.log_id)
+
+    def rows(schema: TableSchema, mode: Mode) -> DataFrame | None:
+        if targets is None:
+            path = table_path(job.location, schema.table)
+            return Appended(session, path).rows(schema.primary_key)
+        target = targets.open(session, schema.table, mode)
+        return target.rows(target.standing())
 
     return rows
-
-
-def _compared(frame: DataFrame, history: History, schema: TableSchema) -> str:
-    names = {column.name for column in schema.columns}
-    lacking = sorted(names - set(frame.columns))
-    if lacking:
-        return f"the table has no column {', '.join(lacking)}"
-    wanted = history.oracle(schema.table).rows.values()
-    stored = (as_stored(encode_row(row), schema) for row in wanted)
-    return difference(stored_rows(frame, schema), stored, schema.primary_key)

@@ -53,7 +53,9 @@ class History:
     def oracle(self, table: TableId) -> Oracle:
         """What tables of each mode hold of what is written; every event counts once."""
         names = tuple(column.name for column in self.tables[table].columns)
-        oracle, heard = Oracle(names), set()
+        schemas = [schema for _, schema in self.log.reader().schemas()]
+        shapes = {each.schema_id: [column.name for column in each.columns] for each in schemas}
+        oracle, heard = Oracle(names, shapes), set()
         for batch in self.log.reader().read(0, self.head):
             for event in batch:
                 ours = TableId(event.schema, event.table) == table
