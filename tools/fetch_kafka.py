@@ -3,7 +3,7 @@
 Ivy, which comes with PySpark, resolves the broker and what it needs; together they must have the
 digest that is written here. Nothing outside the cache directory is touched.
 
-    python tools/fetch_kafka.py        fetch it if it is missing; print its folder
+    python -m tools.fetch_kafka        fetch it if it is missing; print its folder
 """
 
 from __future__ import annotations

@@ -3,44 +3,26 @@
 Ivy, which comes with PySpark, resolves the package by its name; the archive must have the digest
 that is written here. Nothing outside the cache directory is touched.
 
-    python tools/fetch_registry.py        fetch it if it is missing; print its program
+    python -m tools.fetch_registry        fetch it if it is missing; print its program
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
-import subprocess
 import sys
 import tarfile
 import tempfile
 from pathlib import Path
 
-import pyspark
-
 from headwater.spark.jars import java_command
+from tools.central import download
 
 __all__ = ["java_command", "program"]
 
 VERSION = "3.0.9"
 _SHA256 = "2b28181501a20cbf6efcd77f9b7153908fc01f3d3a7c32024c0bd9e1b04c8a43"
-_IVY_FILE = f"""<ivy-module version="2.0" xmlns:m="http://ant.apache.org/ivy/maven">
-  <info organisation="io.headwater" module="test-servers"/>
-  <dependencies>
-    <dependency org="io.apicurio" name="apicurio-registry-app" rev="{VERSION}" transitive="false">
-      <artifact name="apicurio-registry-app" type="tar.gz" ext="tar.gz" m:classifier="all"/>
-    </dependency>
-  </dependencies>
-</ivy-module>
-"""
-# Maven Central, and the archive alone: the poms above it are of no use here.
-_SETTINGS_FILE = """<ivysettings>
-  <settings defaultResolver="central"/>
-  <resolvers><ibiblio name="central" m2compatible="true" usepoms="false"/></resolvers>
-</ivysettings>
-"""
-_TIMEOUT_S = 600
+_PACKAGE = f"io.apicurio:apicurio-registry-app:{VERSION}:all"
 
 
 def home() -> Path:
@@ -63,9 +45,7 @@ def _fetch() -> None:
     home().parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".fetch-", dir=home().parent) as directory:
         work = Path(directory)
-        archive = _download(work)
-        if hashlib.sha256(archive.read_bytes()).hexdigest() != _SHA256:
-            raise RuntimeError(f"{archive.name} is not the archive that was asked for")
+        archive = download(work, _PACKAGE, "tar.gz", _SHA256)
         with tarfile.open(archive) as packed:
             packed.extractall(work / "unpacked", filter="data")
         try:
@@ -73,28 +53,6 @@ def _fetch() -> None:
         except OSError:
             if not home().exists():
                 raise
-
-
-def _download(work: Path) -> Path:
-    (work / "ivy.xml").write_text(_IVY_FILE)
-    (work / "settings.xml").write_text(_SETTINGS_FILE)
-    ivy = next(Path(pyspark.__path__[0]).glob("jars/ivy-*.jar"))
-    done = subprocess.run(
-        [
-            *(java_command(), "-jar", str(ivy), "-settings", str(work / "settings.xml")),
-            *("-ivy", str(work / "ivy.xml")),
-            *("-cache", str(work / "cache"), "-retrieve", str(work / "got" / "[artifact].[ext]")),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=_TIMEOUT_S,
-    )
-    got = work / "got" / "apicurio-registry-app.tar.gz"
-    if not got.exists():
-        tail = " ".join((done.stdout + done.stderr).split())[-500:]
-        raise RuntimeError(f"Apicurio Registry {VERSION} could not be fetched: {tail}")
-    return got
 
 
 def main() -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -18,21 +17,6 @@ from tests.docs.markdown import ROOT
 from tests.shop import open_shop
 
 pytestmark = pytest.mark.spark
-
-
-@pytest.fixture
-def client_packages() -> Path:
-    """What a client needs beside PySpark, apart from the project's own packages."""
-    lock = ROOT / "tools" / "connect.lock"
-    folder = ROOT / ".cache" / f"connect-{hashlib.sha256(lock.read_bytes()).hexdigest()[:12]}"
-    if not folder.exists():
-        draft = folder.with_name(f"{folder.name}.{os.getpid()}")
-        uv = str(ROOT / ".venv" / "bin" / "uv")
-        command = [uv, "pip", "install", "-q", "--python", sys.executable, "--no-deps"]
-        command += ["--require-hashes", "--target", str(draft), "-r", str(lock)]
-        subprocess.run(command, check=True)
-        draft.rename(folder)
-    return folder
 
 
 @pytest.fixture
