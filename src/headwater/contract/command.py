@@ -97,7 +97,7 @@ class Asking(Protocol):
         """Write a wish down, durably; returns its number.
 
         A wish with a name is written down `once`: under the same name only its number comes back,
-        however often and by whom it is asked.
+        however often and by whom it is asked. One that was refused may be asked again.
         """
         ...
 

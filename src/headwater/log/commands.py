@@ -65,6 +65,8 @@ class SqliteCommands:
                 "UPDATE command SET answered_at_ms = ?, answer = ? WHERE id = ?",
                 (_now_ms(), _json(asdict(answer)), command),
             )
+            if answer.error is not None:
+                self._db.execute("DELETE FROM asked_once WHERE id = ?", (command,))
         failpoint("log.command.after_commit")
 
     def answered(self, command: int) -> Answer | None:

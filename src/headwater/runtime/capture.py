@@ -138,7 +138,7 @@ class CaptureLoop(Loop):
             return None
         commands = self._log.commands()
         parts.callback(commands.close)
-        return Steering(commands, self._source, self.clock)
+        return Steering(commands, self._source, self.clock, self.log)
 
     def _pump(self, writer: LogWriter, steering: Steering | None) -> None:
         while not self._may_end():

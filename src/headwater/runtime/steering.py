@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -35,8 +36,11 @@ class Steering:
     before that lets it be given again, and a source takes the same command once.
     """
 
-    def __init__(self, commands: Commands, source: Source, clock: Clock) -> None:
+    def __init__(
+        self, commands: Commands, source: Source, clock: Clock, log: logging.Logger
+    ) -> None:
         self._commands = commands
+        self._log = log
         self._source = source
         self._clock = clock
         self._look_at_s = clock.monotonic_s()
@@ -59,6 +63,9 @@ class Steering:
             batch = self._able(command.wish).take(command)
         except (ConfigError, StateError) as refusal:
             self._commands.answer(command.id, Answer(refusal.as_dict()))
+            # Nobody may be waiting for the answer: tables ask for values by themselves.
+            facts = {"command": command.id, "table": command.wish.table, "code": refusal.code}
+            self._log.warning("a command was refused", extra=facts)
             return True
         if batch is None:
             return False

@@ -171,3 +171,12 @@ def test_wish_with_a_name_is_written_down_once_however_often_it_is_asked(
         assert others.ask(START, once="added column orders.city#4") == number
         assert others.ask(START, once="added column orders.city#5") > number
         assert len(commands.waiting()) == 1
+
+
+def test_wish_with_a_name_is_asked_again_when_it_was_refused(log: SqliteLog) -> None:
+    with closing(log.commands()) as commands:
+        number = commands.ask(START, once="added column orders.city#4")
+        commands.answer(number, Answer({"code": "backfill-where"}))
+        again = commands.ask(START, once="added column orders.city#4")
+        assert again > number
+        assert commands.ask(START, once="added column orders.city#4") == again

@@ -158,13 +158,17 @@ def test_a_command_is_taken_again_when_the_process_dies_before_the_log_has_it(
     assert again.effects == [number]
 
 
-def test_capture_goes_on_when_a_command_is_refused(log: SqliteLog) -> None:
+def test_capture_goes_on_when_a_command_is_refused(
+    log: SqliteLog, caplog: pytest.LogCaptureFixture
+) -> None:
     numbers = _ask(log, Wish(verb=Verb.START, table="refused"), START)
     source = Filling([rows(1)])
     _run(source, log)
     refused, taken = _answers(log, *numbers)
     assert refused is not None
     assert (refused.error or {})["code"] == "backfill-none"
+    (told,) = [each for each in caplog.records if each.levelname == "WARNING"]
+    assert vars(told).items() >= {"command": numbers[0], "code": "backfill-none"}.items()
     assert taken == Answer()
     assert log.reader().bounds().head == 1
 
