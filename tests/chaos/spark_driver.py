@@ -55,14 +55,14 @@ def plant_unguarded_merge() -> None:
 
 def drive(place: Place, max_events: int, *, dump: bool, planted: bool) -> None:
     target = str(place.directory / "tables")
-    # To be killed in a compaction there must be one: any table has more files than this allows.
+    # To be killed in upkeep there must be some: any table has more files and older ones than this.
     eager = "spark.keep" in os.environ.get("HEADWATER_FAILPOINT", "")
     job = TableJob(
         place.log,
         target,
         interval_s=None,
         max_events=max_events,
-        maintenance=KeepPolicy(surplus=-2) if eager else KeepPolicy(),
+        maintenance=KeepPolicy(surplus=-2, retain_s=0) if eager else KeepPolicy(),
     )
     with _session() as session:
         job.run_once(session)
