@@ -34,9 +34,10 @@ group() { # group NAME TEST_SH_ARGUMENTS...: run it, and show what it said when 
   tools/test.sh "$@" --durations=15 >"$log" 2>&1 &
   trap "kill $! 2>/dev/null; exit 1" TERM
   wait $! || echo "$name" >>"$logs/failed"
+  times >"$log.cpu"
   {
     flock 9
-    echo "==> $name"
+    echo "==> $name, CPU time $(tail -n 1 "$log.cpu")"
     cat "$log"
   } 9>"$logs/turn"
 }
