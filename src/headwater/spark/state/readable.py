@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.spark.gateway.files import Files
@@ -31,8 +32,9 @@ def unreadable(session: SparkSession, path: str, version: int) -> str | None:
         wanted = _files(then, log.dataPath()) - _files(newest, log.dataPath())
         files = Files(session, path)
         gone = [name for name in sorted(wanted) if not files.exists(name)]
-    except Py4JJavaError as exc:
-        return str(exc.java_exception.getMessage()).partition("\n")[0]
+    except (Py4JJavaError, PySparkException) as exc:
+        java = getattr(exc, "java_exception", None)
+        return str(exc if java is None else java.getMessage()).partition("\n")[0]
     return f"{len(gone)} of its files were removed, {gone[0]} first" if gone else None
 
 

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.spark.gateway.files import Files
@@ -30,7 +31,7 @@ def rested(session: SparkSession, path: str, entry: Entry, app_id: str) -> int:
         later = _commits(session, path, entry.version, int(snapshot.version()))
         in_place = carried(snapshot, app_id) == entry.applied
         return last_rested(entry.version, later, in_place=in_place)
-    except Py4JJavaError:  # `unreadable` meets the same, and tells it
+    except (Py4JJavaError, PySparkException):  # `unreadable` meets the same, and tells it
         return entry.version
 
 
