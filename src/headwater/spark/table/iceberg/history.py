@@ -94,9 +94,13 @@ class History:
         return max(known) if known else self._noted(log_id)
 
     def is_of_another(self, log_id: str) -> bool:
-        """Whether another log's changes are in the table."""
-        told = (*self._summaries(), self.properties)
-        return any(each.get(LOG, log_id) != log_id for each in told)
+        """Whether there are another log's changes, and none of this one: not of its loads either.
+
+        What a load marks has more behind the log's name.
+        """
+        told = (each.get(LOG) for each in (*self._summaries(), self.properties))
+        logs = {name.partition(":")[0] for name in told if name is not None}
+        return bool(logs) and log_id.partition(":")[0] not in logs
 
     def rested(self, snapshot: int, log_id: str, position: int) -> int:
         """The newest snapshot that has the rows of another: only files were written anew since.
