@@ -119,8 +119,13 @@ class Publication:
             return batch.reached
         if self._until > batch.until:
             return ()
-        seen = {key for key, entry in self._last.items() if entry.stands_at(batch.until)}
-        return [each for each in batch.reached if (each.table, each.mode) not in seen]
+        return [each for each in batch.reached if self._is_news(each, batch.until)]
+
+    def _is_news(self, reached: Reached, until: int) -> bool:
+        entry = self._last.get((reached.table, reached.mode))
+        if entry is None or entry.is_left:
+            return True
+        return not entry.stands_at(until) and reached.applied > entry.applied
 
     def _older(self, batch: Finished, present: Iterable[Reached]) -> list[Entry]:
         """Tables that the batch did not touch stand at their own position, or ahead of it."""
