@@ -13,6 +13,19 @@ from headwater.spark.policy import OnNoKey
 
 Mode = Literal["mirror", "soft_delete", "scd2", "append_log"]
 MODES: tuple[Mode, ...] = get_args(Mode)
+_AS = "@"
+
+
+def name_of(table: TableId, mode: str) -> str:
+    """A table in a mode, as reports and places of parked tables call it."""
+    return f"{table}{_AS}{mode}"
+
+
+def named(name: str) -> tuple[TableId, str]:
+    """The table and the mode that a name is of."""
+    known, _, mode = name.rpartition(_AS)
+    schema, _, table = known.rpartition(".")
+    return TableId(schema or None, table), mode
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from headwater.app.spark.presence import Presence
 from headwater.contract import LogBounds
 from headwater.errors import ConfigError, GapError, StateError
 from headwater.log import SqliteLog
+from headwater.spark.modes import name_of
 
 if TYPE_CHECKING:
     from headwater.app.spark.job import TableJob
@@ -161,7 +162,7 @@ def survey(session: Session, job: TableJob) -> Survey:
         state=written.until or None,
         # A table that is not there, and never was, holds nothing back.
         places=tuple(
-            replace(each, apart=each.apart or f"{each.table}@{each.mode}" in parked)
+            replace(each, apart=each.apart or name_of(each.table, each.mode) in parked)
             for each in found
         ),
     )

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from headwater.event import TableId
 from headwater.log import SqliteLog
+from headwater.spark.modes import name_of, named
 
 _BETWEEN = ":"
 
@@ -25,7 +26,7 @@ class Claims:
 
     def of(self, table: TableId, mode: str) -> int:
         """What a table in a mode must have; nothing is claimed before the stream has begun."""
-        return self.parked.get(f"{table}@{mode}", self.stream)
+        return self.parked.get(name_of(table, mode), self.stream)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,8 +65,8 @@ class CursorPlaces:
         SqliteLog(self.log_path).remove_cursor(self.cursor(name))
 
     def _keeps(self, name: str) -> bool:
-        schema, _, table = name.rpartition("@")[0].rpartition(".")
-        return not self.tables or TableId(schema or None, table).matches(self.tables)
+        table, _ = named(name)
+        return not self.tables or table.matches(self.tables)
 
     def cursor(self, name: str) -> str:
         """The cursor that keeps the place of a table."""

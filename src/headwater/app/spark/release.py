@@ -13,8 +13,8 @@ from headwater.app.spark.places import CursorPlaces
 from headwater.app.spark.presence import Presence
 from headwater.app.suggest import closest
 from headwater.errors import ConfigError
-from headwater.event import TableId
 from headwater.log import SqliteLog
+from headwater.spark.modes import named
 
 if TYPE_CHECKING:
     from headwater.app.spark.job import TableJob
@@ -54,6 +54,5 @@ def release(job: TableJob, table: str) -> dict[str, Any]:
 def _means(asked: str, name: str) -> bool:
     """A table in all of its modes, or in the one that is named behind it."""
     asked_table, _, asked_mode = asked.partition("@")
-    known, _, mode = name.rpartition("@")
-    schema, _, bare = known.rpartition(".")
-    return asked_mode in ("", mode) and TableId(schema or None, bare).matches((asked_table,))
+    known, mode = named(name)
+    return asked_mode in ("", mode) and known.matches((asked_table,))

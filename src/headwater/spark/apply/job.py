@@ -21,7 +21,7 @@ from headwater.spark.mode.append_log import append_log
 from headwater.spark.mode.mirror import mirror
 from headwater.spark.mode.scd2 import scd2
 from headwater.spark.mode.soft_delete import soft_delete
-from headwater.spark.modes import Mode
+from headwater.spark.modes import Mode, name_of
 from headwater.spark.policy import TablePolicy
 from headwater.spark.table.target import Standing, Target, Targets
 
@@ -58,7 +58,7 @@ class Job:
     @property
     def name(self) -> str:
         """The table and its mode, as reports and places of parked tables call them."""
-        return f"{self.changes.schema.table}@{self.mode}"
+        return name_of(*self.key)
 
 
 class SetBackError(DataError):

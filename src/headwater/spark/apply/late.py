@@ -16,7 +16,7 @@ from pyspark.sql import SparkSession
 from headwater.contract import TableHistory
 from headwater.spark.apply.job import Job, SetBackError
 from headwater.spark.apply.parking import Parking
-from headwater.spark.modes import Modes
+from headwater.spark.modes import Modes, name_of
 from headwater.spark.state.entry import Key, latest
 from headwater.spark.state.positions import newly_kept, resumes
 from headwater.spark.state.publish import Publication
@@ -52,7 +52,9 @@ class Late:
             new = newly_kept(written, known)
         else:
             new = {key for key, first in known.items() if first <= after}
-        found = {key: self._standing(session, key) for key in new if _name(key) not in self.parking}
+        found = {
+            key: self._standing(session, key) for key in new if name_of(*key) not in self.parking
+        }
         if written.until or not any(found.values()):
             for key, standing in found.items():
                 if standing is None or standing.version is not None:
@@ -78,13 +80,8 @@ class Late:
         self._park(job.key, resumes(Standing(error.version, error.applied), None, first))
 
     def _park(self, key: Key, after: int) -> None:
-        _LOG.warning("table is behind its stream", extra={"table": _name(key), "after": after})
-        self.parking.behind(_name(key), after)
-
-
-def _name(key: Key) -> str:
-    table, mode = key
-    return f"{table}@{mode}"
+        _LOG.warning("table is behind its stream", extra={"table": name_of(*key), "after": after})
+        self.parking.behind(name_of(*key), after)
 
 
 def parts(after: int, until: int) -> Iterator[tuple[int, int]]:

@@ -29,7 +29,7 @@ from headwater.spark.apply.typed_reads import AskRows, TypedReads
 from headwater.spark.change.changes import TableChanges
 from headwater.spark.change.contents import Contents, classified, used
 from headwater.spark.keep.keeper import Keeper
-from headwater.spark.modes import Mode, Modes
+from headwater.spark.modes import Mode, Modes, name_of
 from headwater.spark.policy import TablePolicy
 from headwater.spark.state.entry import Key
 from headwater.spark.state.positions import reached, tables_there
@@ -222,7 +222,7 @@ class Tables:
             return self._run(frame, jobs)
 
     def _named(self, name: str) -> Key | None:
-        known = {f"{table}@{mode}": (table, mode) for table, mode in self.modes.known(self.history)}
+        known = {name_of(*key): key for key in self.modes.known(self.history)}
         return known.get(name)
 
     def _run(self, frame: DataFrame, jobs: Iterable[Job]) -> list[Done]:
@@ -239,7 +239,7 @@ class Tables:
         """A table that the batch does not mention may have had the last of its rows before."""
         loads, finished = self._lake.loads, []
         for table, mode in loads.over(frame.sparkSession, batch.until, self.modes):
-            name = f"{table}@{mode}"
+            name = name_of(table, mode)
             if name in self.parking:
                 continue
             try:

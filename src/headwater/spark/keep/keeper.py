@@ -17,7 +17,7 @@ from typing import Protocol
 from pyspark.sql import SparkSession
 
 from headwater.event import TableId
-from headwater.spark.modes import Mode
+from headwater.spark.modes import Mode, name_of
 from headwater.spark.table.upkeep import Files, Upkeep, Upkeeps, WriteCost
 
 _MIB = 1024**2
@@ -78,7 +78,7 @@ class Keeper:
         there: dict[str, Upkeep] = {}
         found: list[tuple[int, str, Upkeep, Files]] = []
         for table, mode in written:
-            name = f"{table}@{mode}"
+            name = name_of(table, mode)
             try:
                 upkeep = self.tables.upkeep(session, table, mode)
                 files = upkeep.files()
