@@ -7,18 +7,17 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headwater.spark.gateway.scala import jvm_of
+from headwater.spark.gateway.classes import java_class
 
 
 class Files:
     """The file system of one place."""
 
     def __init__(self, session: SparkSession, place: str) -> None:
-        jvm = jvm_of(session)
         spark: Any = session._jsparkSession  # noqa: SLF001 - PySpark has no public door to it
-        self._path = jvm.org.apache.hadoop.fs.Path
+        self._path = java_class(session, "org.apache.hadoop.fs.Path")
         self._system = self._path(place).getFileSystem(spark.sessionState().newHadoopConf())
-        self._all_of = jvm.org.apache.commons.io.IOUtils.toByteArray
+        self._all_of = java_class(session, "org.apache.commons.io.IOUtils").toByteArray
 
     def on_disk(self, place: str) -> str | None:
         """The place as any process of the machine knows it; None if it is not on its disks."""

@@ -7,25 +7,25 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headwater.spark.gateway.classes import java_class
 
-def jvm_of(session: SparkSession) -> Any:
-    """The JVM behind a session."""
-    return session._jvm  # noqa: SLF001 - PySpark has no public door to it
+_OPTION = "scala.Option"
+_PYTHON_UTILS = "org.apache.spark.api.python.PythonUtils"
 
 
 def none(session: SparkSession) -> Any:
     """Scala's None."""
-    return jvm_of(session).scala.Option.empty()
+    return java_class(session, _OPTION).empty()
 
 
 def some(session: SparkSession, value: Any) -> Any:
     """Scala's Some."""
-    return jvm_of(session).scala.Option.apply(value)
+    return java_class(session, _OPTION).apply(value)
 
 
 def sequence(session: SparkSession, items: Sequence[Any]) -> Any:
     """A Seq."""
-    return jvm_of(session).org.apache.spark.api.python.PythonUtils.toSeq(list(items))
+    return java_class(session, _PYTHON_UTILS).toSeq(list(items))
 
 
 def items_of(found: Any) -> list[Any]:
@@ -33,12 +33,7 @@ def items_of(found: Any) -> list[Any]:
     return [found.apply(place) for place in range(found.size())]
 
 
-def singleton(package: Any, name: str) -> Any:
-    """A Scala object."""
-    return getattr(getattr(package, f"{name}$"), "MODULE$")
-
-
 def activate(session: SparkSession) -> None:
     """Make it the session of this thread: parts of Delta ask for that."""
-    spark = jvm_of(session).org.apache.spark.sql.classic.SparkSession
-    spark.setActiveSession(session._jsparkSession)  # noqa: SLF001
+    spark = java_class(session, "org.apache.spark.sql.classic.SparkSession")
+    spark.setActiveSession(session._jsparkSession)  # noqa: SLF001 - PySpark has no public door to it

@@ -9,13 +9,14 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headwater.spark.gateway.scala import jvm_of, none, sequence, singleton
+from headwater.spark.gateway.classes import java_class, singleton
+from headwater.spark.gateway.scala import none, sequence
 from headwater.spark.table.deltalog import log_at
 
 
 def action(session: SparkSession, kind: str, fields: Mapping[str, Any]) -> Any:
     """One action."""
-    door = singleton(jvm_of(session).org.apache.spark.sql.delta.actions, "Action")
+    door = singleton(session, "org.apache.spark.sql.delta.actions.Action")
     return door.fromJson(json.dumps({kind: fields}))
 
 
@@ -32,7 +33,8 @@ def commit(session: SparkSession, table: str, actions: Sequence[Any]) -> int:
 
 def finish(session: SparkSession, begun: Any, actions: Sequence[Any]) -> int:
     """Commit actions in a transaction that was begun; returns the version."""
-    jvm, nothing = jvm_of(session), none(session)
-    write = getattr(jvm.org.apache.spark.sql.delta, "DeltaOperations$Write")
-    operation = write(jvm.org.apache.spark.sql.SaveMode.Append, *[nothing] * 8)
+    nothing = none(session)
+    write = java_class(session, "org.apache.spark.sql.delta.DeltaOperations$Write")
+    append = java_class(session, "org.apache.spark.sql.SaveMode").Append
+    operation = write(append, *[nothing] * 8)
     return int(begun.commit(sequence(session, actions), operation))

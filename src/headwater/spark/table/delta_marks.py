@@ -12,17 +12,12 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from headwater.spark.gateway.scala import (
-    activate,
-    items_of,
-    jvm_of,
-    none,
-    sequence,
-    singleton,
-    some,
-)
+from headwater.spark.gateway.classes import singleton
+from headwater.spark.gateway.scala import activate, items_of, none, sequence, some
 from headwater.spark.sql import quoted
 
+_COMMANDS = "org.apache.spark.sql.delta.commands"
+_LITERAL = "org.apache.spark.sql.catalyst.expressions.Literal"
 _FILE, _PLACE = "__headwater_file", "__headwater_place"
 
 
@@ -42,19 +37,16 @@ def marks_of(session: SparkSession, begun: Any, files: Mapping[str, Any], keys: 
     if not files:
         return Marks()
     activate(session)
-    jvm = jvm_of(session)
-    parts = jvm.org.apache.spark.sql.delta.commands
-    helper = singleton(parts, "DMLWithDeletionVectorsHelper")
+    helper = singleton(session, f"{_COMMANDS}.DMLWithDeletionVectorsHelper")
     candidates = sequence(session, list(files.values()))
-    found = singleton(
-        parts, "DeletionVectorBitmapGenerator"
-    ).buildRowIndexSetsForFilesMatchingCondition(
+    finder = singleton(session, f"{_COMMANDS}.DeletionVectorBitmapGenerator")
+    found = finder.buildRowIndexSetsForFilesMatchingCondition(
         session._jsparkSession,  # noqa: SLF001
         begun,
         True,  # noqa: FBT003 - py4j has no names: files may have marks already
         _hits(session, begun, candidates, keys)._jdf,  # noqa: SLF001
         candidates,
-        singleton(jvm.org.apache.spark.sql.catalyst.expressions, "Literal").TrueLiteral(),
+        singleton(session, _LITERAL).TrueLiteral(),
         some(session, f.col(_FILE)._jc),  # noqa: SLF001
         some(session, f.col(_PLACE)._jc),  # noqa: SLF001
     )

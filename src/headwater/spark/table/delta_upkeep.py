@@ -9,7 +9,8 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headwater.failpoint import failpoint
-from headwater.spark.gateway.scala import activate, jvm_of, singleton
+from headwater.spark.gateway.classes import singleton
+from headwater.spark.gateway.scala import activate
 from headwater.spark.sql import quoted
 from headwater.spark.table.delta_commit import commit, position
 from headwater.spark.table.deltalog import carried, log_at, newest, noted, retention_ms
@@ -51,7 +52,7 @@ class DeltaUpkeep:
         version = log.unsafeVolatileSnapshot().version()
         if version < 0:
             return None
-        names = singleton(jvm_of(self._session).org.apache.spark.sql.delta.util, "FileNames")
+        names = singleton(self._session, "org.apache.spark.sql.delta.util.FileNames")
         file = names.unsafeDeltaFile(log.logPath(), version)
         lines = log.store().read(file, log.newDeltaHadoopConf())
         for number in range(lines.size()):

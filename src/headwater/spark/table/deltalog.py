@@ -9,7 +9,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headwater.spark.gateway.scala import items_of, jvm_of, none, singleton
+from headwater.spark.gateway.classes import java_class, singleton
+from headwater.spark.gateway.scala import items_of, none
 
 VECTORS = "delta.enableDeletionVectors"
 
@@ -32,8 +33,8 @@ def log_of(app_id: str) -> str | None:
 
 def log_at(session: SparkSession, path: str) -> Any:
     """The log of a table that need not exist. A table above it does not count."""
-    delta = jvm_of(session).org.apache.spark.sql.delta
-    return delta.DeltaLog.forTable(session._jsparkSession, path)  # noqa: SLF001
+    log = java_class(session, "org.apache.spark.sql.delta.DeltaLog")
+    return log.forTable(session._jsparkSession, path)  # noqa: SLF001
 
 
 def newest(session: SparkSession, path: str) -> Any | None:
@@ -69,10 +70,14 @@ def positions(snapshot: Any) -> dict[str, int]:
 
 def retention_ms(session: SparkSession, snapshot: Any) -> tuple[int, int]:
     """How long removed files are kept, and how long the log's own."""
-    delta, metadata = jvm_of(session).org.apache.spark.sql.delta, snapshot.metadata()
-    names = singleton(delta, "DeltaConfigs")
+    metadata = snapshot.metadata()
+    names = singleton(session, "org.apache.spark.sql.delta.DeltaConfigs")
     return (
-        int(singleton(delta, "DeltaLog").tombstoneRetentionMillis(metadata)),
+        int(
+            singleton(session, "org.apache.spark.sql.delta.DeltaLog").tombstoneRetentionMillis(
+                metadata
+            )
+        ),
         int(names.getMilliSeconds(names.LOG_RETENTION().fromMetaData(metadata))),
     )
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from headwater.spark.gateway.scala import activate, jvm_of
+from headwater.spark.gateway.classes import java_class
+from headwater.spark.gateway.scala import activate
 from headwater.spark.table.iceberg.history import LOG, SEQUENCE, History
 
 _SUMMARY = "spark.sql.iceberg.snapshot-property."
@@ -17,15 +18,16 @@ _SUMMARY = "spark.sql.iceberg.snapshot-property."
 def load(session: SparkSession, name: str) -> Any:
     """The table of a name, from the other side of the gateway."""
     activate(session)  # a catalog that was not used yet is made from the active one's settings
-    door = jvm_of(session).org.apache.iceberg.spark.Spark3Util.loadIcebergTable
-    return door(session._jsparkSession, name)  # noqa: SLF001
+    door = java_class(session, "org.apache.iceberg.spark.Spark3Util")
+    return door.loadIcebergTable(session._jsparkSession, name)  # noqa: SLF001
 
 
 def history_of(session: SparkSession, table: Any) -> History:
     """Told whole in one call: thousands of snapshots one by one would take seconds."""
     table.refresh()
     metadata = table.operations().current()
-    return History.parse(jvm_of(session).org.apache.iceberg.TableMetadataParser.toJson(metadata))
+    parser = java_class(session, "org.apache.iceberg.TableMetadataParser")
+    return History.parse(parser.toJson(metadata))
 
 
 @contextmanager
