@@ -57,8 +57,9 @@ echo "==> groups of tests, three at a time: each is shown when it has ended"
 plain=$JDK_JAVA_OPTIONS
 next "all other tests" -m "not spark" tests --ignore=tests/chaos --ignore=tests/integration/postgres
 JDK_JAVA_OPTIONS+=$(spark_archive)
-next "tables with Spark" -m "spark and not iceberg" tests/spark
+next "tables with Spark, A to L" -m "spark and not iceberg" tests/spark/test_[a-l]*.py
 next "commands, pages and drivers with Spark" -m spark tests --ignore=tests/spark
+next "tables with Spark, M to Z" -m "spark and not iceberg" tests/spark/test_[m-z]*.py
 JDK_JAVA_OPTIONS=$plain
 next "PostgreSQL" -m "not spark" tests/integration/postgres
 next "the kill tests" -m "not spark" tests/chaos

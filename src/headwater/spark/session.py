@@ -30,6 +30,8 @@ logger.gateway.level = error
 _LOCAL = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
+    # Nobody looks at the plans: the default mode formats each of them, also without a UI.
+    "spark.sql.ui.explainMode": "simple",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.sql.session.timeZone": "UTC",
@@ -83,20 +85,31 @@ def folder_conf(location: str, name: str = CATALOG) -> dict[str, str]:
 
 def table_conf(*formats: str) -> dict[str, str]:
     """The confs of one format or of several in one session."""
-    files = ",".join(str(jar) for each in formats for jar in jars.ensure(each))
-    extensions = ",".join(_EXTENSIONS[each] for each in formats)
-    catalog = _DELTA_CATALOG if "delta" in formats else {}
-    return {**catalog, "spark.sql.extensions": extensions, "spark.jars": files}
+    return {**_known(*formats), **_jars_conf(*formats)}
 
 
 def kafka_conf() -> dict[str, str]:
     """The confs that Spark's Kafka source and sink need, for a session of your own."""
-    return {"spark.jars": ",".join(str(jar) for jar in jars.ensure("kafka"))}
+    return _jars_conf("kafka")
 
 
 def avro_conf() -> dict[str, str]:
     """The confs that Spark's functions on Avro need, for a session of your own."""
-    return {"spark.jars": ",".join(str(jar) for jar in jars.ensure("avro"))}
+    return _jars_conf("avro")
+
+
+def _known(*formats: str) -> dict[str, str]:
+    extensions = ",".join(_EXTENSIONS[each] for each in formats)
+    catalog = _DELTA_CATALOG if "delta" in formats else {}
+    return {**catalog, "spark.sql.extensions": extensions}
+
+
+def _jars(*sets: str) -> list[str]:
+    return [str(jar) for each in sets for jar in jars.ensure(each)]
+
+
+def _jars_conf(*sets: str) -> dict[str, str]:
+    return {"spark.jars": ",".join(_jars(*sets))}
 
 
 def local_session(
@@ -126,11 +139,12 @@ def local_session(
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={properties}",
     }
     if formats:
-        settings |= table_conf(*formats) | _DELTA_LOCAL
-    for wanted, conf_of in ((kafka, kafka_conf), (avro, avro_conf)):
-        if wanted:
-            files = (settings.get("spark.jars"), conf_of()["spark.jars"])
-            settings["spark.jars"] = ",".join(filter(None, files))
+        settings |= _known(*formats) | _DELTA_LOCAL
+    others = [each for each, wanted in (("kafka", kafka), ("avro", avro)) if wanted]
+    # The driver is the executor here. `spark.jars` would be copied at each start, and looked
+    # through only after Spark's own three hundred, for each class.
+    if files := _jars(*formats, *others):
+        settings["spark.driver.extraClassPath"] = os.pathsep.join(files)
     settings |= extra or {}
     # Workers must be this Python, not the first one on the PATH.
     os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
