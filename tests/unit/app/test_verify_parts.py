@@ -67,6 +67,11 @@ STORY = [
     docs(INSERT, {"id": 3, "views": 8, "body": LONG, "meta": "x"}),
     docs(UPDATE, {"id": 3, "views": 9}, "body", "meta"),
     docs(UPDATE, {"id": 2, "body": "c", "meta": "y"}, "views", was=3),
+    docs(INSERT, {"id": 7, "views": 0, "body": LONG, "meta": {"a": 7}}),
+    docs(INSERT, {"id": 8, "views": 0, "body": LONG, "meta": {"a": 8}}),
+    # Each leaves out what the other one changes.
+    docs(UPDATE, {"id": 7, "views": 1, "meta": None}, "body"),
+    docs(UPDATE, {"id": 8, "views": 1, "body": "d"}, "meta"),
 ]
 
 
