@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Iterator
 
 from headwater.app.proof.encoding import Encoder, Row
 from headwater.app.proof.ranges import Entry, MemorySide, Side
-from headwater.app.proof.verifier import TargetTable
+from headwater.app.proof.target import TargetTable
 from headwater.event import TableSchema
 
 
@@ -16,9 +16,18 @@ def entry_of(encoder: Encoder, row: Row) -> Entry:
 
 def held(schema: TableSchema, sequence: int, rows: Iterable[Row]) -> TargetTable:
     encoder = Encoder(schema)
-    entries = [entry_of(encoder, row) for row in rows]
+    held_rows = [*rows]
+    entries = [entry_of(encoder, row) for row in held_rows]
 
     def without(places: frozenset[str]) -> Side:
         return MemorySide(each for each in entries if each.place not in places)
 
-    return TargetTable(sequence, without)
+    def texts(
+        places: Collection[str], columns: Collection[str]
+    ) -> Iterator[tuple[str, dict[str, str]]]:
+        for row in held_rows:
+            if (place := encoder.place(row).hex()) in places:
+                told = encoder.texts(row).items()
+                yield place, {name: text for name, text in told if name in columns}
+
+    return TargetTable(sequence, without, texts)

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from headwater.errors import ConfigError
 from headwater.event import Column, Kind, LogicalType, TableId, TableSchema
-from headwater.pipelines import auto_cdc_source
-from headwater.testing.history.table import ChangingTable
+from headwater.pipelines import auto_cdc_source, typed
+from headwater.testing.history.table import ChangingTable, Row
 from tests.spark.lake import Lake
 
 pytestmark = pytest.mark.spark
@@ -20,11 +22,24 @@ pytestmark = pytest.mark.spark
 NOTES = TableSchema(
     TableId("public", "notes"),
     tuple(
-        Column(name, LogicalType.parse(kind), nullable=name != "id")
-        for name, kind in {"id": "int64", "text": "string", "sum": "decimal(38,10)"}.items()
+        Column(name, LogicalType.parse(kind), nullable=name != "id", number=number)
+        for number, (name, kind) in enumerate(
+            {"id": "int64", "text": "string", "sum": "decimal(38,10)"}.items(), 1
+        )
     ),
     ("id",),
 )
+RENAMED = replace(
+    NOTES,
+    columns=tuple(
+        replace(column, name="body") if column.name == "text" else column
+        for column in NOTES.columns
+    ),
+)
+WIDER = replace(
+    RENAMED, columns=(*RENAMED.columns, Column("city", LogicalType(Kind.STRING), number=4))
+)
+Read = Callable[[DataFrame, Path], DataFrame]
 
 
 def test_last_row_by_sequence_is_the_table_and_what_auto_cdc_cannot_say_stops_it(
@@ -64,6 +79,57 @@ def _kept(spark: SparkSession, lake: Lake, after: int = 0) -> dict[int, tuple[An
     return {
         key: (row["text"], row["sum"]) for key, row in last.items() if not row["_headwater_deleted"]
     }
+
+
+def _told(events: DataFrame, log: Path) -> DataFrame:
+    return typed(events, "notes", log=log).select("after.*")
+
+
+def _changed(events: DataFrame, log: Path) -> DataFrame:
+    return auto_cdc_source(events, "notes", log=log).drop("_headwater_sequence")
+
+
+@pytest.mark.parametrize("read", [_told, _changed])
+def test_stream_ends_at_a_new_shape_and_goes_on_with_it_when_it_begins_again(
+    spark: SparkSession, tmp_path: Path, read: Read
+) -> None:
+    """What the log learns after the stream began would be NULL where there is a value."""
+    lake, notes = Lake(spark, tmp_path), ChangingTable(random.Random(5), NOTES)
+    found: list[dict[str, Any]] = []
+
+    def begun() -> Callable[[], object]:
+        """A stream that knows the shapes of now; it reads when it is called."""
+        stream = spark.readStream.format("headwater").option("startingSequence", "earliest")
+        rows = read(stream.load(str(lake.log.path)), lake.log.path)
+        writer = rows.writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
+        writer = writer.foreachBatch(
+            lambda batch, _: found.extend(row.asDict() for row in batch.collect())
+        )
+        return lambda: writer.trigger(availableNow=True).start().awaitTermination()
+
+    def tell(schema: TableSchema, row: dict[str, Any]) -> None:
+        notes.schema = schema
+        notes.rows[1] = Row(dict(row), set(row))
+        notes.read(1)
+        lake.append(notes)  # type: ignore[arg-type]
+
+    steps = (
+        (NOTES, {"text": "a", "sum": None}),
+        (RENAMED, {"body": "b", "sum": None}),
+        (WIDER, {"body": "c", "sum": None, "city": "Bonn"}),
+    )
+    tell(*steps[0])
+    stream = begun()
+    stream()
+    for schema, row in steps[1:]:
+        tell(schema, row)
+        place = rf"\[spark-new-shape\] public.notes at sequence {lake.head}: Start the query again"
+        with pytest.raises(Exception, match=place):
+            stream()
+        stream = begun()
+        stream()
+    said = [{name: row[name] for name in row if name[0] != "_"} for row in found]
+    assert said == [{"id": 1, **row} for _, row in steps]
 
 
 def test_table_without_a_key_is_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -128,6 +128,25 @@ def test_spark_hashes_rows_as_the_source_s_side_does_for_every_type(spark: Spark
     }
 
 
+def test_texts_of_some_rows_are_those_that_the_source_s_side_hashes(spark: SparkSession) -> None:
+    """What an event leaves out is hashed with them: row by row they make the row's own hash."""
+    session = spark.newSession()
+    session.conf.set("spark.sql.session.timeZone", "UTC")
+    source, encoder = list(rows(60)), Encoder(SCHEMA)
+    images = [json.dumps(row, ensure_ascii=False).replace(*EXACT) for row in source]
+    held = {encoder.place(row).hex(): row for row in map(encoder.row, images)}
+    hashed = HashedRows(kept(session, images + images[:1]).localCheckpoint(), SCHEMA)
+    names = [column.name for column in SCHEMA.columns]
+    places = [*held][:50]
+    found = list(hashed.texts(places, [*names, "no such column"]))
+    assert sorted(place for place, _ in found) == sorted([*places, places[0]])
+    for place, texts in found:
+        assert texts == encoder.texts(held[place])
+        assert encoder.hash_of(texts) == encoder.hash(held[place])
+    (only,) = hashed.texts(places[1:2], ["id"])
+    assert only == (places[1], {"id": "1"})
+
+
 def test_rows_are_equal_when_a_table_spells_a_name_in_another_case(
     spark: SparkSession, tmp_path: Path
 ) -> None:

@@ -95,6 +95,7 @@ def show_proof(out: Report, proof: dict[str, Any]) -> None:
         )
         for each in proof["tables"]
     ]
+    rows += [("undecided", each["table"], "", "", "", "") for each in proof["undecided"]]
     header = ("", "TABLE", "SOURCE", "TARGET", "SOURCE HASH", "TARGET HASH")
     out.say(grid(header, rows, (2, 3)))
     for each in proof["tables"]:
@@ -113,6 +114,9 @@ def show_proof(out: Report, proof: dict[str, Any]) -> None:
             out.say(f"  … and {hidden:,} more keys of {each['table']}")
         if not each["complete"]:
             out.say(f"  more keys of {each['table']} differ: --max-keys says how many to look for")
+    for each in proof["undecided"]:
+        out.mark("error", f"{each['table']}: [{each['code']}] {each['message']}")
+        out.hint(each["hint"])
     out.mark("ok" if proof["equal"] else "error", proof["summary"])
 
 

@@ -15,7 +15,8 @@ from headwater.app.demo.shop import TABLES, create_shop
 from headwater.app.demo.writer import write
 from headwater.app.pipeline import Pipeline
 from headwater.app.proof.encoding import Row
-from headwater.app.proof.verifier import Bounds, Proof, TargetTable, Verifier
+from headwater.app.proof.target import TargetTable
+from headwater.app.proof.verifier import Bounds, Proof, Verifier
 from headwater.app.sqlite_rows import sqlite_rows
 from headwater.contract import LogReader
 from headwater.event import Delete, Replace, TableSchema, Truncate, decode_row, row_write

@@ -236,3 +236,50 @@ def test_forged_rows_of_a_server_are_mended_when_the_pipeline_runs(
     assert mended["equal"], mended
     assert again["equal"], again
     assert server.last_equal()["public.items"] == again["sequence"]
+
+
+def test_long_values_that_changes_leave_out_are_compared_when_the_target_is_behind(
+    spark: SparkSession,
+    postgres_database: PostgresDatabase,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are what the target holds, and nothing that is wrong there is hidden by that."""
+    monkeypatch.setenv("DATABASE_URL", postgres_database.dsn())
+    postgres_database.sql(
+        "CREATE TABLE docs (id int PRIMARY KEY, views int, body text, meta jsonb);"
+        "ALTER TABLE docs ALTER body SET STORAGE EXTERNAL, ALTER meta SET STORAGE EXTERNAL;"
+        "INSERT INTO docs SELECT n, 0, repeat('löng', 900 * (n % 3)),"
+        " jsonb_build_object('n', repeat('x', 3000)) FROM generate_series(1, 9) n;"
+        "CREATE PUBLICATION headwater_shop FOR TABLE docs WITH (publish_via_partition_root)"
+    )
+    file = tmp_path / "shop.yaml"
+    captured = (
+        "version: 1\nname: shop\nsource: {url: '${DATABASE_URL}', tables: [docs]}\n"
+        "log: {path: shop.hwlog}\nserver: {enabled: false}\n"
+    )
+    kept = f"{captured}spark: {{target: lake, trigger: 1s}}\n"
+    file.write_text(kept)
+    docs = Proven(spark, file)
+    docs.pipeline().run(once=True)
+    postgres_database.sql(
+        "UPDATE docs SET views = views + 1; UPDATE docs SET id = -id WHERE id > 6"
+    )
+    file.write_text(captured)
+    Pipeline(load_config(file)).run(once=True)
+    file.write_text(kept)
+    proof = docs.prove()
+    assert proof["equal"], proof
+    assert proof["tables"][0]["rolled_forward"] == 12
+    docs.forge(
+        "public.docs",
+        "mirror",
+        "UPDATE TABLE SET body = concat(body, '.') WHERE id = 2",
+        "UPDATE TABLE SET meta = NULL WHERE id = 7",
+        "DELETE FROM TABLE WHERE id = 4",
+    )
+    mended = docs.prove(repair=True, timeout_s=60)
+    found = mended["found"]["tables"][0]
+    assert found["different"] == [{"id": -7}, {"id": 2}]
+    assert found["missing"] == [{"id": 4}]
+    assert mended["equal"], mended

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,93 +9,27 @@ from typing import Any
 import pytest
 
 from headwater.app.proof.encoding import Encoder
-from headwater.app.proof.result import table_result
+from headwater.app.proof.result import as_result, table_result
 from headwater.app.proof.roll import Moves
-from headwater.app.proof.verifier import Bounds, Progress, Proof, Step, TargetTable, Verifier
-from headwater.contract import LogReader
-from headwater.errors import DataError, TransientError
+from headwater.app.proof.verifier import Step
+from headwater.errors import TransientError
 from headwater.event import (
     Column,
-    Event,
     EventBatch,
     Kind,
     LogicalType,
     Operation,
-    Origin,
     TableId,
     TableSchema,
-    encode_row,
 )
 from headwater.log import RetentionPolicy, SqliteLog
-from headwater.testing.builders import IDENTITY, ITEMS, TS_MS, source_batch
-from headwater.testing.clock import FakeClock
+from headwater.testing.builders import IDENTITY, ITEMS, source_batch
 from tests.held import held
+from tests.unit.app.sides import SourceAt, Target, event, verify
 
 NOTES = TableSchema(
     TableId(None, "notes"), (Column("text", LogicalType(Kind.STRING), nullable=True),), ()
 )
-
-
-def event(op: Operation, before: dict[str, Any] | None, after: dict[str, Any] | None) -> Event:
-    return Event(
-        op=op,
-        source=Origin("scripted", "change:1", TS_MS),
-        ts_ms=TS_MS,
-        table="items",
-        primary_key=("id",),
-        before=before,
-        after=after,
-        schema_id=ITEMS.schema_id,
-    )
-
-
-class Target:
-    """A target whose tables stand at one sequence."""
-
-    def __init__(self, sequence: int, tables: dict[str, list[dict[str, Any]]]) -> None:
-        self._sequence = sequence
-        self._tables = tables
-
-    def table(self, schema: TableSchema) -> TargetTable | None:
-        rows = self._tables.get(schema.table.name)
-        return None if rows is None else held(schema, self._sequence, rows)
-
-
-class SourceAt:
-    """A source at a position that the log holds as event `sequence`, or does not hold yet."""
-
-    def __init__(self, sequence: int | None, tables: dict[str, list[dict[str, Any]]]) -> None:
-        self._sequence = sequence
-        self._tables = tables
-
-    def images(self, table: str) -> Iterator[str]:
-        return map(encode_row, self._tables[table])
-
-    def estimate(self, table: str) -> int | None:
-        return len(self._tables[table])
-
-    def sequence(self, reader: LogReader, after: int) -> int | None:
-        assert after <= reader.bounds().head
-        return self._sequence
-
-
-def verify(
-    log: SqliteLog,
-    target: Target,
-    source: SourceAt,
-    schemas: tuple[TableSchema, ...] = (ITEMS,),
-    progress: Progress = lambda _step: None,
-) -> Proof:
-    @contextmanager
-    def opened() -> Iterator[SourceAt]:
-        yield source
-
-    reader = log.reader()
-    try:
-        verifier = Verifier(reader, target, clock=FakeClock(), bounds=Bounds(timeout_s=1))
-        return verifier.verify(schemas, opened, progress)
-    finally:
-        reader.close()
 
 
 @pytest.fixture
@@ -227,20 +159,34 @@ def test_verify_tells_how_far_it_is_when_asked(log: SqliteLog) -> None:
     ]
 
 
-def test_moves_refuse_when_an_event_has_no_whole_row() -> None:
-    partial = Event(
-        op=Operation.UPDATE,
-        source=Origin("s", "1", 0),
-        ts_ms=0,
-        table="items",
-        primary_key=("id",),
-        after={"id": 1},
-        unavailable_columns=("name",),
+def test_verify_proves_the_other_tables_when_one_cannot_be_decided(tmp_path: Path) -> None:
+    log = SqliteLog.create(tmp_path / "notes.hwlog")
+    partial = replace(
+        event(Operation.UPDATE, None, {"text": "y"}),
+        table="notes",
+        primary_key=None,
+        unavailable_columns=("more",),
     )
-    for schema in (ITEMS, NOTES):
-        with pytest.raises(DataError) as caught:
-            Moves(Encoder(schema)).apply(partial)
-        assert caught.value.code == "verify-undecidable"
+    item = event(Operation.INSERT, None, {"id": 1, "name": "a"})
+    writer = log.writer(IDENTITY)
+    writer.append(source_batch(EventBatch.from_events([partial, item, partial]), 3))
+    writer.close()
+    tables: dict[str, list[dict[str, Any]]] = {
+        "notes": [{"text": "y"}],
+        "items": [{"id": 1, "name": "a"}],
+    }
+    target = Target(0, {"notes": [{"text": "x"}], "items": []})
+    proof = verify(log, target, SourceAt(3, tables), (NOTES, ITEMS))
+    (items,) = proof.tables
+    assert items.equal
+    assert not proof.equal
+    result = as_result(proof)
+    assert [(each["table"], each["code"]) for each in result["undecided"]] == [
+        ("notes", "verify-undecidable")
+    ]
+    assert result["summary"] == (
+        "1 tables with 1 rows equal their source at event 3; 1 could not be compared"
+    )
 
 
 @pytest.mark.parametrize("op", [Operation.SCHEMA_CHANGE, Operation.MESSAGE])
@@ -257,7 +203,7 @@ def test_moves_forget_the_table_when_it_was_truncated() -> None:
     moves.apply(event(Operation.TRUNCATE, None, None))
     moves.apply(event(Operation.INSERT, None, {"id": 2, "name": "b"}))
     table = held(ITEMS, 0, [{"id": 7, "name": "old"}])
-    assert [entry.key for entry in moves.over(table.rows).entries(list("0123456789abcdef"))] == [
+    assert [entry.key for entry in moves.over(table).entries(list("0123456789abcdef"))] == [
         '{"id":2}'
     ]
 

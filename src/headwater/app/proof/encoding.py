@@ -43,6 +43,7 @@ class Encoder:
         by_name = {column.name: column for column in schema.columns}
         self._verbatim = Verbatim({column.name: column.type for column in schema.columns})
         self._columns = _prepared(schema.columns)
+        self._told = [(name, label, str) for name, label, _ in self._columns]
         self._key_columns = _prepared([by_name[name] for name in self.key if name in by_name])
 
     def row(self, image: Image) -> dict[str, Any]:
@@ -52,6 +53,16 @@ class Encoder:
     def hash(self, row: Row) -> bytes:
         """The hash of a whole row."""
         return _hash(row, self._columns)
+
+    def texts(self, row: Row) -> dict[str, str]:
+        """The text of each column that is not NULL."""
+        return {
+            name: text(row[name]) for name, _, text in self._columns if row.get(name) is not None
+        }
+
+    def hash_of(self, texts: Mapping[str, str]) -> bytes:
+        """The hash of a whole row, of which these are the texts."""
+        return _hash(texts, self._told)
 
     def place(self, row: Row) -> bytes:
         """Where a row stands among the hashes: by its key; without one, by all of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headwater.app.proof.verifier import Proof, TableProof
+from headwater.app.proof.verifier import Proof, TableProof, Undecided
 
 SHOWN_KEYS = 20
 
@@ -21,11 +21,14 @@ def as_result(proof: Proof) -> dict[str, Any]:
         if not wrong
         else f"{len(wrong)} of {len(tables)} tables differ from their source {moment}"
     )
+    if proof.undecided:
+        summary += f"; {len(proof.undecided)} could not be compared"
     return {
         "equal": proof.equal,
         "sequence": proof.sequence,
         "summary": summary,
         "tables": tables,
+        "undecided": [undecided_result(each) for each in proof.undecided],
     }
 
 
@@ -45,6 +48,11 @@ def table_result(proof: TableProof) -> dict[str, Any]:
         "extra": [key_values(text) for text in found.extra[:SHOWN_KEYS]],
         "different": [key_values(text) for text in found.different[:SHOWN_KEYS]],
     }
+
+
+def undecided_result(found: Undecided) -> dict[str, Any]:
+    """A table that could not be compared."""
+    return {"table": found.table, **found.reason.as_dict()}
 
 
 def key_values(text: str) -> Any:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from headwater.app.proof.encoding import canonical
 from headwater.app.proof.ranges import Entry, Summary
-from headwater.app.proof.verifier import TargetTable
+from headwater.app.proof.target import TargetTable
 from headwater.app.spark.places import Claims
 from headwater.event import TableSchema
 from headwater.spark.proof.applied import AppliedTables
@@ -16,7 +16,7 @@ from headwater.spark.proof.hashed import HashedRows
 
 @dataclass(frozen=True, slots=True)
 class SparkTables:
-    """Implements verifier.Target.
+    """Implements target.Target.
 
     A table's own position is its last change. `claims` may say more, if nothing changed since, and
     they say it of a table that was set back, too: what it lacks up to there is a difference.
@@ -31,7 +31,11 @@ class SparkTables:
         if found is None:
             return None
         sequence = max(found.sequence, self.claims.of(schema.table, found.mode))
-        return TargetTable(sequence, lambda without: SparkSide(found.rows(without)))
+        return TargetTable(
+            sequence,
+            rows=lambda without: SparkSide(found.rows(without)),
+            texts=lambda places, columns: found.rows(()).texts(places, columns),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,37 +13,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Protocol
 
+from headwater.app.proof.between import Between
 from headwater.app.proof.encoding import Encoder
 from headwater.app.proof.narrow import MAX_KEYS, Comparison, Differences, compare
-from headwater.app.proof.roll import Moves, Without
+from headwater.app.proof.roll import Moves
 from headwater.app.proof.spill import Spill
+from headwater.app.proof.target import Target, TargetTable
 from headwater.contract import Clock, LogReader
-from headwater.errors import TransientError
+from headwater.errors import HeadwaterError, TransientError
 from headwater.event import TableSchema
 from headwater.event.verbatim import Image
 
 _POLL_S = 0.05
-_SIDES = ("before", "after")
 _TELL_EVERY_ROWS = 20_000
-
-
-@dataclass(frozen=True, slots=True)
-class TargetTable:
-    """A target table that stands as every event up to `sequence` has left it, or is wrong."""
-
-    sequence: int
-    rows: Without
-
-
-class Target(Protocol):
-    """The tables that follow the log."""
-
-    def table(self, schema: TableSchema) -> TargetTable | None:
-        """A table as it is now, or None if the target does not have it."""
-        ...
 
 
 class SourceRows(Protocol):
@@ -101,16 +86,25 @@ class TableProof:
 
 
 @dataclass(frozen=True, slots=True)
+class Undecided:
+    """A table that could not be compared, and why."""
+
+    table: str
+    reason: HeadwaterError
+
+
+@dataclass(frozen=True, slots=True)
 class Proof:
     """Every table's comparison, at one event of the log."""
 
     sequence: int
     tables: tuple[TableProof, ...]
+    undecided: tuple[Undecided, ...] = ()
 
     @property
     def equal(self) -> bool:
-        """Whether every table is equal."""
-        return all(table.equal for table in self.tables)
+        """Whether every table is known to be equal."""
+        return not self.undecided and all(table.equal for table in self.tables)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,19 +150,29 @@ class Verifier:
                     spill = sources[name] = spills.enter_context(Spill(encoder))
                     _read(source, name, encoder, spill, progress)
             moment = self._moment(source, min(reached.values(), default=tail))
-            moves = self._moves(encoders, reached, moment)
-            proofs = []
+            moved = Between(self._reader, encoders, reached, moment).moved()
+            proofs: list[TableProof] = []
+            undecided: list[Undecided] = []
             for name, found in targets.items():
-                progress(Step(name, "target", 0, sources[name].rows))
-                compared = compare(
-                    moves[name].over(None if found is None else found.rows),
-                    sources[name],
-                    keyed=bool(encoders[name].key),
-                    max_keys=self._bounds.max_keys,
-                )
-                progress(Step(name, "target", compared.target.rows, compared.target.rows))
-                proofs.append(TableProof(name, compared, moves[name].events))
-        return Proof(moment, tuple(proofs))
+                match moved[name]:
+                    case Moves() as moves:
+                        keyed = bool(encoders[name].key)
+                        side = _Sides(name=name, target=found, source=sources[name], keyed=keyed)
+                        proofs.append(self._compared(side, moves, progress))
+                    case reason:
+                        undecided.append(Undecided(name, reason))
+        return Proof(moment, tuple(proofs), tuple(undecided))
+
+    def _compared(self, sides: _Sides, moves: Moves, progress: Progress) -> TableProof:
+        progress(Step(sides.name, "target", 0, sides.source.rows))
+        compared = compare(
+            moves.over(sides.target),
+            sides.source,
+            keyed=sides.keyed,
+            max_keys=self._bounds.max_keys,
+        )
+        progress(Step(sides.name, "target", compared.target.rows, compared.target.rows))
+        return TableProof(sides.name, compared, moves.events)
 
     def _moment(self, source: SourceRows, after: int) -> int:
         """Wait until the log holds what the source held, and learn which event that was."""
@@ -184,24 +188,15 @@ class Verifier:
                 )
             self._clock.sleep(_POLL_S)
 
-    def _moves(
-        self, encoders: dict[str, Encoder], reached: dict[str, int], moment: int
-    ) -> dict[str, Moves]:
-        moves = {name: Moves(encoder) for name, encoder in encoders.items()}
-        behind = min(reached.values(), default=moment)
-        if behind < moment:
-            for batch in self._reader.read(behind, moment):
-                images = zip(*(batch.column(side).to_pylist() for side in _SIDES), strict=True)
-                for event, (before, after) in zip(batch, images, strict=True):
-                    name = str(event.table_id)
-                    if name in reached and event.sequence_number > reached[name]:
-                        row = encoders[name].row
-                        moves[name].apply(
-                            replace(
-                                event, before=before and row(before), after=after and row(after)
-                            )
-                        )
-        return moves
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Sides:
+    """A table here and there."""
+
+    name: str
+    target: TargetTable | None
+    source: Spill
+    keyed: bool
 
 
 def _read(

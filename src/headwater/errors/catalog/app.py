@@ -107,7 +107,7 @@ ENTRIES = section(
     ),
     (
         "verify-undecidable",
-        "An event does not carry the whole row, so it cannot be replayed for the comparison.",
+        "An event does not tell which row it changed into what, so its table cannot be compared.",
         "Let the target catch up (headwater run FILE --once), then verify again.",
     ),
     (

@@ -156,6 +156,11 @@ ENTRIES = section(
         "Refresh the table fully: spark-pipelines run --full-refresh TABLE, from events after it.",
     ),
     (
+        "spark-new-shape",
+        "An event has a shape of its table that the log did not know when the query began.",
+        "Start the query again, from its checkpoint; it reads the shapes that the log knows then.",
+    ),
+    (
         "spark-start",
         "Spark's JVM did not start.",
         "Look into the log folder that the message names; headwater doctor checks Java.",

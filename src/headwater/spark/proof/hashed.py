@@ -21,7 +21,7 @@ from headwater.spark.sql import quoted
 from headwater.spark.table.layout import PREFIX
 
 # No column of a source begins so.
-_PLACE, _HASH = f"{PREFIX}place", f"{PREFIX}hash"
+_PLACE, _HASH, _TEXT = f"{PREFIX}place", f"{PREFIX}hash", f"{PREFIX}text_"
 _TIMES = (Kind.TIMESTAMP, Kind.TIMESTAMPTZ)
 _WORD_DIGITS = 8
 _WORDS = 4
@@ -47,11 +47,11 @@ class HashedRows:
             row_hash(key or texts).alias(_PLACE),
             row_hash(texts).alias(_HASH),
         )
-        if without:
-            left_out = pa.table({_PLACE: pa.array(sorted(without), pa.string())})
-            places = frame.sparkSession.createDataFrame(left_out)
-            rows = rows.join(f.broadcast(places), _PLACE, "left_anti")
-        self._rows = rows
+        self._rows = _joined(rows, without, "left_anti") if without else rows
+        self._texts = frame.select(
+            row_hash(key or texts).alias(_PLACE),
+            *(texts[name].alias(f"{_TEXT}{name}") for name in texts),
+        )
 
     def ranges(self, digits: int, within: Collection[str] | None = None) -> Iterator[RangeFacts]:
         """Each range of so many digits with the number of its rows and the sum of their hashes."""
@@ -69,6 +69,25 @@ class HashedRows:
         for place, each_hash, *key, count in found.toLocalIterator():
             values = zip(self._key, key, strict=True)
             yield place, each_hash, {c.name: key_value(v, c) for c, v in values}, count
+
+    def texts(
+        self, places: Collection[str], columns: Collection[str]
+    ) -> Iterator[tuple[str, dict[str, str]]]:
+        """Of the rows at these places, the texts of these columns that the table has, row by row.
+
+        They may be long: no more than a part of the table comes to the driver at a time.
+        """
+        names = [name for name in columns if f"{_TEXT}{name}" in self._texts.columns]
+        chosen = self._texts.select(_PLACE, *(quoted(f"{_TEXT}{name}") for name in names))
+        for place, *texts in _joined(chosen, places, "left_semi").toLocalIterator():
+            told = zip(names, texts, strict=True)
+            yield place, {name: text for name, text in told if text is not None}
+
+
+def _joined(rows: DataFrame, places: Collection[str], how: str) -> DataFrame:
+    """The rows at these places, or the others."""
+    meant = pa.table({_PLACE: pa.array(sorted(places), pa.string())})
+    return rows.join(f.broadcast(rows.sparkSession.createDataFrame(meant)), _PLACE, how)
 
 
 def _as_kept(frame: DataFrame, column: Column) -> Column:
