@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from headwater.app.database import opened
 from headwater.contract import LogReader
 from headwater.errors import ConfigError
-from headwater.event import Position, TableSchema
+from headwater.event import Position, TableId, TableSchema
 from headwater.event.verbatim import Image
 from headwater.source.sqlite.generation import read_installed
 from headwater.source.sqlite.identifiers import quote
@@ -43,9 +43,9 @@ class SqliteRows:
             for each in installed.active
         }
 
-    def images(self, table: str) -> Iterator[Image]:
+    def images(self, table: TableId) -> Iterator[Image]:
         """Rows through the expression that capture uses, so that every value has one form."""
-        schema = self.schemas.get(table)
+        schema = self.schemas.get(table.name)
         if schema is None:
             return
         typed = [(column.name, column.type) for column in schema.columns]
@@ -53,15 +53,15 @@ class SqliteRows:
         # Careful costs a call per text and survives text that is not UTF-8.
         image = image_sql(typed, references, careful=True)
         for (text,) in self._db.execute(
-            f"SELECT CAST({image} AS BLOB) FROM main.{quote(table)} AS held"
+            f"SELECT CAST({image} AS BLOB) FROM main.{quote(table.name)} AS held"
         ):
             yield text
 
-    def estimate(self, table: str) -> int | None:
+    def estimate(self, table: TableId) -> int | None:
         """Counted: SQLite does that without looking into rows."""
-        if table not in self.schemas:
+        if table.name not in self.schemas:
             return None
-        (count,) = self._db.execute(f"SELECT count(*) FROM main.{quote(table)}").fetchone()
+        (count,) = self._db.execute(f"SELECT count(*) FROM main.{quote(table.name)}").fetchone()
         return int(count)
 
     def sequence(self, reader: LogReader, after: int) -> int | None:

@@ -1,6 +1,7 @@
 """The vocabulary: what a change is, in columns for machines and in rows for people.
 
 - `EventBatch` (batch.py, schema.py, validate.py): changes in Arrow columns, one fixed schema.
+- `of_tables` (choose.py): the events of chosen tables.
 - `Event` (envelope.py), `RowWrite` (write.py): the row view, and what a sink may do with it.
 - `message_image`, `message_fault` (message.py): logical messages, which concern no table.
 - `Operation`, `Position`, `TableSchema`, `LogicalType`, and the value rule (value.py).
@@ -11,6 +12,7 @@ May import: errors.
 """
 
 from headwater.event.batch import EventBatch
+from headwater.event.choose import of_tables
 from headwater.event.envelope import ENVELOPE_VERSION, Event, Origin, Snapshot, Transaction
 from headwater.event.identity import event_ids, fingerprint, uuid_strings
 from headwater.event.message import are_messages, message_fault, message_image
@@ -61,6 +63,7 @@ __all__ = [
     "fingerprint",
     "message_fault",
     "message_image",
+    "of_tables",
     "row_write",
     "to_json_value",
     "to_python",

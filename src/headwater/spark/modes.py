@@ -21,11 +21,13 @@ def name_of(table: TableId, mode: str) -> str:
     return f"{table}{_AS}{mode}"
 
 
-def named(name: str) -> tuple[TableId, str]:
-    """The table and the mode that a name is of."""
+def named(name: str) -> tuple[tuple[TableId, ...], str]:
+    """The tables that a name may be of, for schema and table may have dots, and the mode."""
     known, _, mode = name.rpartition(_AS)
-    schema, _, table = known.rpartition(".")
-    return TableId(schema or None, table), mode
+    parts = known.split(".")
+    cuts = range(len(parts))
+    tables = (TableId(".".join(parts[:cut]) or None, ".".join(parts[cut:])) for cut in cuts)
+    return tuple(tables), mode
 
 
 @dataclass(frozen=True, slots=True)

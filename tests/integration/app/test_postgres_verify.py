@@ -22,7 +22,16 @@ from headwater.app.proof.verifier import Bounds, Proof, Verifier
 from headwater.app.source_tables import source_tables
 from headwater.contract import LogReader
 from headwater.errors import TransientError
-from headwater.event import Delete, Merge, Replace, TableSchema, Truncate, decode_row, row_write
+from headwater.event import (
+    Delete,
+    Merge,
+    Replace,
+    TableId,
+    TableSchema,
+    Truncate,
+    decode_row,
+    row_write,
+)
 from headwater.observe import SystemClock
 from tests.fix_postgres import PostgresDatabase
 from tests.held import held
@@ -221,7 +230,7 @@ def test_rows_have_capture_s_form_when_values_are_strange(
     }
     reader.close()
     with source_rows(pipeline.config, pipeline.log)() as source:
-        found = list(map(decode_row, source.images("public.odd")))
+        found = list(map(decode_row, source.images(TableId("public", "odd"))))
     assert [captured[row["id"]] for row in found] == found
     assert "twice" not in found[0]
     assert prove(pipeline).equal

@@ -19,7 +19,7 @@ from headwater.app.proof.target import TargetTable
 from headwater.app.proof.verifier import Bounds, Proof, Verifier
 from headwater.app.sqlite_rows import sqlite_rows
 from headwater.contract import LogReader
-from headwater.event import Delete, Replace, TableSchema, Truncate, decode_row, row_write
+from headwater.event import Delete, Replace, TableId, TableSchema, Truncate, decode_row, row_write
 from headwater.log import SqliteLog
 from headwater.observe import SystemClock
 from tests.held import held
@@ -140,5 +140,5 @@ def test_rows_have_capture_s_form_when_values_are_strange(tmp_path: Path) -> Non
     reader = pipeline.log.reader()
     captured = [event.after for batch in reader.read(0) for event in batch]
     with sqlite_rows(database, lambda: None) as source:
-        assert list(map(decode_row, source.images("odd"))) == captured
+        assert list(map(decode_row, source.images(TableId(None, "odd")))) == captured
     reader.close()

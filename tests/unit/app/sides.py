@@ -9,7 +9,7 @@ from typing import Any
 from headwater.app.proof.target import TargetTable
 from headwater.app.proof.verifier import Bounds, Progress, Proof, Verifier
 from headwater.contract import LogReader
-from headwater.event import Event, Operation, Origin, TableSchema, encode_row
+from headwater.event import Event, Operation, Origin, TableId, TableSchema, encode_row
 from headwater.log import SqliteLog
 from headwater.testing.builders import ITEMS, TS_MS
 from headwater.testing.clock import FakeClock
@@ -48,11 +48,11 @@ class SourceAt:
         self._sequence = sequence
         self._tables = tables
 
-    def images(self, table: str) -> Iterator[str]:
-        return map(encode_row, self._tables[table])
+    def images(self, table: TableId) -> Iterator[str]:
+        return map(encode_row, self._tables[table.name])
 
-    def estimate(self, table: str) -> int | None:
-        return len(self._tables[table])
+    def estimate(self, table: TableId) -> int | None:
+        return len(self._tables[table.name])
 
     def sequence(self, reader: LogReader, after: int) -> int | None:
         assert after <= reader.bounds().head

@@ -51,6 +51,12 @@ def test_keep_tables_agrees_with_its_own_rule_when_asked_per_event() -> None:
     assert chosen == expected
 
 
+def test_keep_tables_tells_schema_and_name_apart_when_both_have_dots() -> None:
+    dotted = _batch(("odd.schema", "kinds"), ("odd", "schema.kinds"), (None, "odd.kinds"))
+    for keep, kept in (("kinds", [1]), ("*schema*", [2]), ("odd.schema.kinds", [1, 2])):
+        assert KeepTables((keep,))(dotted).column("sequence_number").to_pylist() == kept
+
+
 def test_keep_tables_keeps_a_message_only_when_every_name_is_kept() -> None:
     nameless = _batch((None, ""), (None, "orders"))
     for keep, kept in ((("*",), [1, 2]), (("orders", "public.*"), [2]), (("?*",), [2])):

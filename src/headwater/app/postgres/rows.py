@@ -29,14 +29,14 @@ class PostgresRows:
         self._log_position = log_position
         self._looked = False
 
-    def images(self, table: str) -> Iterator[Image]:
+    def images(self, table: TableId) -> Iterator[Image]:
         """Rows through the functions that the snapshot uses, so that every value has one form."""
-        for images in self._found.images(_table_id(table)):
+        for images in self._found.images(table):
             yield from images.to_pylist()
 
-    def estimate(self, table: str) -> int | None:
+    def estimate(self, table: TableId) -> int | None:
         """What the server believes, since it last counted."""
-        return self._found.estimate(_table_id(table))
+        return self._found.estimate(table)
 
     def sequence(self, reader: LogReader, after: int) -> int | None:
         """The event before the first one that the moment has not seen; the head if there is none.
@@ -76,11 +76,6 @@ class PostgresRows:
             return False
         self._looked = True
         return nothing_waits(self._config, here.lsn, until)
-
-
-def _table_id(name: str) -> TableId:
-    schema, _, table = name.partition(".")
-    return TableId(schema, table)
 
 
 def _seen(batch: EventBatch, moment: Moment) -> list[tuple[int, bool]]:

@@ -24,7 +24,7 @@ from headwater.app.proof.spill import Spill
 from headwater.app.proof.target import Target, TargetTable
 from headwater.contract import Clock, LogReader
 from headwater.errors import HeadwaterError, TransientError
-from headwater.event import TableSchema
+from headwater.event import TableId, TableSchema
 from headwater.event.verbatim import Image
 
 _POLL_S = 0.05
@@ -34,11 +34,11 @@ _TELL_EVERY_ROWS = 20_000
 class SourceRows(Protocol):
     """The source at one position, within one read transaction."""
 
-    def images(self, table: str) -> Iterator[Image]:
-        """The rows of a table as row images; `schema.table` where there are schemas."""
+    def images(self, table: TableId) -> Iterator[Image]:
+        """The rows of a table as row images."""
         ...
 
-    def estimate(self, table: str) -> int | None:
+    def estimate(self, table: TableId) -> int | None:
         """About how many rows there are; None if nobody knows."""
         ...
 
@@ -146,9 +146,10 @@ class Verifier:
         with ExitStack() as spills:
             sources: dict[str, Spill] = {}
             with open_source() as source:
-                for name, encoder in encoders.items():
-                    spill = sources[name] = spills.enter_context(Spill(encoder))
-                    _read(source, name, encoder, spill, progress)
+                for schema in schemas:
+                    encoder = encoders[str(schema.table)]
+                    spill = sources[str(schema.table)] = spills.enter_context(Spill(encoder))
+                    _read(source, schema.table, encoder, spill, progress)
             moment = self._moment(source, min(reached.values(), default=tail))
             moved = Between(self._reader, encoders, reached, moment).moved()
             proofs: list[TableProof] = []
@@ -200,11 +201,11 @@ class _Sides:
 
 
 def _read(
-    source: SourceRows, name: str, encoder: Encoder, spill: Spill, progress: Progress
+    source: SourceRows, table: TableId, encoder: Encoder, spill: Spill, progress: Progress
 ) -> None:
-    total = source.estimate(name)
+    name, total = str(table), source.estimate(table)
     progress(Step(name, "source", 0, total))
-    for image in source.images(name):
+    for image in source.images(table):
         spill.add(encoder.row(image))
         if spill.rows % _TELL_EVERY_ROWS == 0:
             progress(Step(name, "source", spill.rows, total))

@@ -65,8 +65,8 @@ class CursorPlaces:
         SqliteLog(self.log_path).remove_cursor(self.cursor(name))
 
     def _keeps(self, name: str) -> bool:
-        table, _ = named(name)
-        return not self.tables or table.matches(self.tables)
+        tables, _ = named(name)
+        return not self.tables or any(table.matches(self.tables) for table in tables)
 
     def cursor(self, name: str) -> str:
         """The cursor that keeps the place of a table."""

@@ -54,5 +54,5 @@ def release(job: TableJob, table: str) -> dict[str, Any]:
 def _means(asked: str, name: str) -> bool:
     """A table in all of its modes, or in the one that is named behind it."""
     asked_table, _, asked_mode = asked.partition("@")
-    known, mode = named(name)
-    return asked_mode in ("", mode) and known.matches((asked_table,))
+    tables, mode = named(name)
+    return asked_mode in ("", mode) and any(table.matches((asked_table,)) for table in tables)

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import pyarrow as pa
-import pyarrow.compute as pc
 from pyspark.sql.datasource import InputPartition
 
 from headwater.contract import Cursor, LogReader, SegmentInfo
-from headwater.event import EventBatch, TableId
+from headwater.event import EventBatch, of_tables
 from headwater.spark.source.filters import Pushed
 from headwater.spark.source.options import Options
 from headwater.spark.source.records import FormatOpener, rows_of
@@ -106,18 +105,8 @@ class RangeReader:
 
 
 def chosen(batch: EventBatch, tables: Sequence[str]) -> EventBatch:
-    """The events of tables by globs, which are tried once per table and not once per row."""
-    if not tables:
-        return batch
-    schema, table = batch.column("table_schema"), batch.column("table_name")
-    full = pc.binary_join_element_wise(pc.fill_null(schema, ""), table, ".")
-    wanted = [name for name in full.unique().to_pylist() if _named(name).matches(tables)]
-    return batch.filter(pc.is_in(full, pa.array(wanted, pa.string())))
-
-
-def _named(full: str) -> TableId:
-    schema, _, name = full.partition(".")
-    return TableId(schema or None, name)
+    """The events of tables by globs; without any, all of them."""
+    return of_tables(batch, lambda table: table.matches(tables)) if tables else batch
 
 
 def _spans(
