@@ -19,13 +19,11 @@ from tests.docs.markdown import ROOT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-# Tables of a few rows: compiling each plan would take far longer than running it.
-SMALL = {
-    "spark.sql.codegen.wholeStage": "false",
-    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-    "spark.sql.adaptive.enabled": "false",
-    "spark.databricks.delta.snapshotPartitions": "1",
-}
+# What any Spark reads as it starts, also in the commands and drivers that tests run.
+CONF_DIR = "SPARK_CONF_DIR"
+os.environ.setdefault(CONF_DIR, str(ROOT / "tests" / "spark_conf"))
+# Beside it, for sessions whose tables all have a handful of files.
+SMALL = {"spark.databricks.delta.snapshotPartitions": "1"}
 
 
 @pytest.fixture(scope="session")

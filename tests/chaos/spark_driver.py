@@ -16,20 +16,18 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.app.spark import TableJob, as_of, register
+from headwater.app.spark import TableJob, as_of, spark_session
 from headwater.errors import HeadwaterError
 from headwater.event import TableId
 from headwater.spark.change.changes import SEQ, TableChanges
 from headwater.spark.keep.keeper import KeepPolicy
 from headwater.spark.mode import mirror
-from headwater.spark.session import end_session, local_session
 from headwater.spark.table import delta, merge
 from headwater.spark.table.layout import SEQUENCE
 from headwater.spark.table.path import table_path
 from headwater.spark.table.target import Whole
 from tests.chaos.worker import Place
 from tests.chaos.workload import KEYS
-from tests.fix_spark import SMALL
 
 
 def plant_unguarded_merge() -> None:
@@ -64,24 +62,13 @@ def drive(place: Place, max_events: int, *, dump: bool, planted: bool) -> None:
         max_events=max_events,
         maintenance=KeepPolicy(surplus=-2, retain_s=0) if eager else KeepPolicy(),
     )
-    with _session() as session:
+    with spark_session() as session:
         job.run_once(session)
         if dump:
             found = {table: _rows(session, target, table) for table in KEYS}
             (place.directory / "dump.json").write_text(json.dumps(found))
             if not planted:
                 _check_published(session, target, found)
-
-
-@contextmanager
-def _session() -> Iterator[SparkSession]:
-    """What `spark_session` opens, set for small tables; commands and pages run with Spark's own."""
-    session = local_session(extra=SMALL)
-    try:
-        register(session)
-        yield session
-    finally:
-        end_session(session)
 
 
 def _check_published(session: SparkSession, target: str, found: dict[str, list[Any]]) -> None:

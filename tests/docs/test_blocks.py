@@ -18,6 +18,7 @@ import pytest
 from headwater.app.demo.shop import create_shop
 from tests.docs.markdown import ROOT, blocks, pages
 from tests.docs.running import chosen_blocks, run_blocks
+from tests.fix_spark import CONF_DIR
 
 FILES = pages()
 
@@ -44,6 +45,11 @@ def test_blocks_of_page_run_when_spark_is_not_needed(path: Path, shop: Path) -> 
     run_blocks(chosen_blocks(path, spark=False), shop)
 
 
+def _settings(path: Path) -> dict[str, str]:
+    """The first page that anybody runs has Spark's own settings, the others those of tests."""
+    return {CONF_DIR: ""} if path.name == "README.md" else {}
+
+
 @pytest.mark.spark
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize(
@@ -54,7 +60,7 @@ def test_blocks_of_page_run_when_spark_is_there(path: Path, shop: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-m", "tests.docs.running", str(path)],
         cwd=shop,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **_activated()},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **_activated(), **_settings(path)},
         capture_output=True,
         text=True,
         check=False,

@@ -7,7 +7,7 @@ an oracle in plain Python says.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,17 +25,8 @@ from tests.spark.things import FINAL, Pond, Things, expected, row_at, shape, sto
 pytestmark = pytest.mark.spark
 
 
-@pytest.fixture
-def interpreted(spark: SparkSession) -> Iterator[SparkSession]:
-    """Tables of a few rows: compiling each plan would take far longer than running it."""
-    compiled = "spark.sql.codegen.wholeStage"
-    spark.conf.set(compiled, "false")
-    yield spark
-    spark.conf.unset(compiled)
-
-
 def test_tables_of_every_mode_are_the_same_wherever_batches_are_cut(
-    interpreted: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path
 ) -> None:
     """INV-10, and in order with the data: no value lands in a column that is not its own."""
     things, ends = story(SqliteLog.create(tmp_path / "things.hwlog"))
@@ -47,7 +38,7 @@ def test_tables_of_every_mode_are_the_same_wherever_batches_are_cut(
         (("mirror", "scd2"), ends[-1:]),
     ]
     for place, (modes, cuts) in enumerate(lakes):
-        pond = Pond(interpreted, things, tmp_path / str(place), modes)
+        pond = Pond(spark, things, tmp_path / str(place), modes)
         for after, until in zip([0, *cuts], cuts, strict=False):
             pond.apply(after, until)
         pond.apply(0, ends[-1])
@@ -97,7 +88,7 @@ BEFORE = "id:int32#1 name:string#2 qty:int32#3"
     ],
 )
 def test_policy_decides_which_columns_a_table_gets(
-    interpreted: SparkSession,
+    spark: SparkSession,
     tmp_path: Path,
     policy: Any,
     after: str,
@@ -105,7 +96,7 @@ def test_policy_decides_which_columns_a_table_gets(
     row: tuple[Any, ...],
 ) -> None:
     things = _small(SqliteLog.create(tmp_path / "things.hwlog"), BEFORE, after)
-    pond = Pond(interpreted, things, tmp_path / "lake", policy=SchemaPolicy(policy))
+    pond = Pond(spark, things, tmp_path / "lake", policy=SchemaPolicy(policy))
     for after_event, until in ((0, 1), (1, len(things.events))):
         pond.apply(after_event, until)
     assert pond.columns() == columns
@@ -124,10 +115,10 @@ def test_policy_decides_which_columns_a_table_gets(
     ],
 )
 def test_table_goes_on_when_the_statements_of_the_halt_were_run(
-    interpreted: SparkSession, tmp_path: Path, policy: Any, after: str, code: str
+    spark: SparkSession, tmp_path: Path, policy: Any, after: str, code: str
 ) -> None:
     things = _small(SqliteLog.create(tmp_path / "things.hwlog"), BEFORE, after)
-    pond = Pond(interpreted, things, tmp_path / "lake", policy=SchemaPolicy(policy))
+    pond = Pond(spark, things, tmp_path / "lake", policy=SchemaPolicy(policy))
     pond.apply(0, 1)
     with pytest.raises(ConfigError) as caught:
         pond.apply(1, len(things.events))
@@ -135,7 +126,7 @@ def test_table_goes_on_when_the_statements_of_the_halt_were_run(
     assert pond.columns() == {"id": "int", "name": "string", "qty": "int"}
     for statement in caught.value.hint.split("; "):
         if statement.startswith(("ALTER", "UPDATE")):
-            interpreted.sql(statement)
+            spark.sql(statement)
     pond.apply(0, len(things.events))
     wanted = [each.name for each in shape(after).columns]
     assert sorted(pond.columns()) == sorted(wanted)
@@ -144,9 +135,9 @@ def test_table_goes_on_when_the_statements_of_the_halt_were_run(
 
 
 def test_types_that_widen_are_those_that_the_installed_delta_widens(
-    interpreted: SparkSession,
+    spark: SparkSession,
 ) -> None:
-    jvm: Any = interpreted._jvm
+    jvm: Any = spark._jvm
     delta = jvm.org.apache.spark.sql.delta.TypeWidening
     parsed = jvm.org.apache.spark.sql.types.DataType
     kinds = (

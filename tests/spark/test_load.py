@@ -16,7 +16,7 @@ from headwater.spark.table.path import table_path
 from tests.spark.lake import Lake
 from tests.spark.letters import LETTERS, Letters
 from tests.spark.loading import OWED, Loading, load_in_parts, read
-from tests.spark.test_modes import interpreted  # noqa: F401 - a fixture
+from tests.spark.test_modes import pruned  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.spark
 
@@ -61,11 +61,11 @@ class Filling(Loading):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_table_comes_whole_when_it_changes_while_it_is_loaded(
-    interpreted: SparkSession,  # noqa: F811
+    pruned: SparkSession,  # noqa: F811
     tmp_path: Path,
     seed: int,
 ) -> None:
-    load_in_parts(Filling(interpreted, tmp_path), random.Random(seed), tmp_path)
+    load_in_parts(Filling(pruned, tmp_path), random.Random(seed), tmp_path)
 
 
 def test_load_that_was_closed_is_over_when_its_table_is_read_once_more(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import random
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -62,16 +61,10 @@ TELLING: dict[Mode, str] = {
 
 
 @pytest.fixture
-def interpreted(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[SparkSession]:
-    """Tables of a few rows: compiling each plan would take far longer than running it.
-
-    And of a few files, which are told by ranges of keys all the same.
-    """
+def pruned(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> SparkSession:
+    """Tables of a few files are told by ranges of keys all the same."""
     monkeypatch.setattr(pruning, "_WORTH_FILES", 0)
-    compiled = "spark.sql.codegen.wholeStage"
-    spark.conf.set(compiled, "false")
-    yield spark
-    spark.conf.unset(compiled)
+    return spark
 
 
 class Modal(Lake):
@@ -101,7 +94,7 @@ class Modal(Lake):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
-    interpreted: SparkSession, tmp_path: Path, seed: int
+    pruned: SparkSession, tmp_path: Path, seed: int
 ) -> None:
     """INV-10, exactly once: what an oracle in plain Python says, in Delta and as appended Parquet.
 
@@ -109,7 +102,7 @@ def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
     again as after a crash, and come too late.
     """
     chooser = random.Random(seed)
-    lake = Modal(interpreted, tmp_path)
+    lake = Modal(pruned, tmp_path)
     schema = tell(lake, chooser).schema
     names = tuple(column.name for column in schema.columns)
     oracle = lake.oracle(names)
@@ -123,9 +116,9 @@ def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
     folder = str(tmp_path / "parquet")
     deliver(lake, _appending(lake, folder), ranges, seed)
     path = table_path(folder, LETTERS.table)
-    rows = current_rows(interpreted, path, LETTERS.primary_key).select(*map(quoted, names))
+    rows = current_rows(pruned, path, LETTERS.primary_key).select(*map(quoted, names))
     assert sorted(map(tuple, rows.collect()), key=repr) == sorted(oracle.mirror(), key=repr)
-    told = interpreted.read.parquet(path).select(SEQUENCE, *map(quoted, LETTERS.primary_key))
+    told = pruned.read.parquet(path).select(SEQUENCE, *map(quoted, LETTERS.primary_key))
     assert told.count() == told.distinct().count(), ranges
 
 

@@ -21,7 +21,7 @@ from tests.spark.iceberg.test_commits import ITEMS
 from tests.spark.letters import Letters
 from tests.spark.loading import OWED, Loading, kept_as, live, load_in_parts, read
 from tests.spark.test_load_columns import Pool, load_while_columns_change
-from tests.spark.test_modes import interpreted  # noqa: F401 - a fixture
+from tests.spark.test_modes import pruned  # noqa: F401 - a fixture
 
 pytestmark = [pytest.mark.spark, pytest.mark.iceberg]
 
@@ -59,14 +59,14 @@ class Freezing(Frost, Loading):
 
 
 def test_table_comes_whole_when_it_changes_while_it_is_loaded(
-    interpreted: SparkSession,  # noqa: F811
+    pruned: SparkSession,  # noqa: F811
     tmp_path: Path,
 ) -> None:
-    load_in_parts(Freezing(interpreted, tmp_path), random.Random(1), tmp_path)
+    load_in_parts(Freezing(pruned, tmp_path), random.Random(1), tmp_path)
 
 
 def test_columns_that_change_during_a_load_are_what_they_are_in_a_stream(
-    interpreted: SparkSession,  # noqa: F811
+    pruned: SparkSession,  # noqa: F811
     tmp_path: Path,
 ) -> None:
     """Iceberg knows columns by numbers, which the rows of the load have had from the beginning."""
@@ -74,9 +74,9 @@ def test_columns_that_change_during_a_load_are_what_they_are_in_a_stream(
 
     def assert_hidden() -> None:
         path = str(tmp_path / "lake" / "changed")
-        assert interpreted.read.format("iceberg").load(path).isEmpty()
+        assert pruned.read.format("iceberg").load(path).isEmpty()
 
-    load_while_columns_change(interpreted, pool, assert_hidden)
+    load_while_columns_change(pruned, pool, assert_hidden)
 
 
 class KilledError(BaseException):
@@ -93,7 +93,7 @@ ENDING = tuple(each for each in STEPS if each not in ADDING)
 
 
 def test_load_goes_on_when_drivers_end_at_every_step(
-    interpreted: SparkSession,  # noqa: F811
+    pruned: SparkSession,  # noqa: F811
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -109,7 +109,7 @@ def test_load_goes_on_when_drivers_end_at_every_step(
         monkeypatch.setattr(failpoint, "_PLANS", {})
 
     monkeypatch.setattr(failpoint, "_act", end)
-    lake, letters = Freezing(interpreted, tmp_path), Letters(random.Random(2))
+    lake, letters = Freezing(pruned, tmp_path), Letters(random.Random(2))
     lake.modes = kept_as("mirror")
     for number in range(20):
         letters.older(number)
