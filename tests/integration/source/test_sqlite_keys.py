@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,11 @@ import pytest
 
 from headwater.contract import Command, Verb, Wish
 from headwater.errors import ConfigError
-from headwater.event import Event, Operation, validate
+from headwater.event import Column, Event, Operation, TableId, TableSchema, validate
 from headwater.source.sqlite import SqliteSource, SqliteSourceConfig
+from headwater.source.sqlite.image import image_sql, register
+from headwater.source.sqlite.keys import read_keys
+from headwater.source.sqlite.types import logical_type
 
 TABLES = """
 CREATE TABLE words (word TEXT COLLATE NOCASE PRIMARY KEY, n);
@@ -79,7 +83,12 @@ def test_rows_and_absences_are_told_when_keys_are_of_any_class(source: SqliteSou
         (wish("bare", {"n": 1}), "backfill-no-key"),
         (wish("words", {"n": 1}), "backfill-key"),
         (wish("words", {"word": [1]}), "backfill-key"),
-        (wish("odd", {"key": "Infinity"}), "backfill-key"),
+        (wish("words", {"word": {}}), "backfill-key"),
+        (wish("words", {"word": {"$binary": "no base64"}}), "backfill-key"),
+        (wish("words", {"word": "\ud800"}), "backfill-key"),
+        (wish("odd", {"key": True}), "backfill-key"),
+        (wish("odd", {"key": 1 << 63}), "backfill-key"),
+        (Wish(verb=Verb.START, table="words", keys=("word",)), "backfill-key"),
         (Wish(verb=Verb.START, table="words"), "backfill-unsupported"),
         (Wish(verb=Verb.PAUSE), "backfill-unsupported"),
     ],
@@ -91,3 +100,33 @@ def test_a_command_is_refused_when_it_names_no_keys_of_a_table(
         source.take(Command(1, asked))
     assert caught.value.code == code
     assert source.owed() == ()
+
+
+# SQLite lets each stand in a key of any type, changed or not. The last has a word as its base64.
+VALUES = (
+    *("1", "-5", "9223372036854775807", "1.5", "0.1", "-0.0", "1e22", "1e300", "2.5e-8"),
+    *("9e999", "-9e999", "'abc'", "''", "'1'", "'1.0'", "' 1 '", "'true'", "'null'", "'\"q\"'"),
+    *("'Infinity'", "'-Infinity'", "'Inf'", "'é🫖'", """'{"$binary":"AA=="}'""", "NULL"),
+    *("CAST(x'e96c616e' AS TEXT)", "CAST(x'31ff' AS TEXT)", "CAST(x'610062' AS TEXT)"),
+    *("x''", "x'00ff'", "x'e96c616e'", "x'616263'", "x'31'", "x'2277e29e2b72'"),
+)
+
+
+@pytest.mark.parametrize("declared", ["INTEGER", "INT", "TEXT", "BLOB", "REAL", "DECIMAL", ""])
+def test_exactly_the_rows_of_a_key_are_read_when_it_is_spelled_as_in_its_image(
+    declared: str,
+) -> None:
+    column = Column("k", logical_type(declared))
+    schema = TableSchema(TableId(None, "t"), (column,), ("k",))
+    with closing(sqlite3.connect(":memory:")) as db:
+        register(db)
+        db.execute(f"CREATE TABLE t (k {declared}, UNIQUE (k))")
+        for value in VALUES:
+            db.execute(f"INSERT OR IGNORE INTO t VALUES ({value})")
+        image = image_sql([(column.name, column.type)], ["k"], careful=True)
+        images = [text for (text,) in db.execute(f"SELECT {image} FROM t")]
+        for text in images:
+            found = read_keys(db, schema, [text])
+            assert found.images.to_pylist() == [text] * images.count(text)
+        db.execute("DELETE FROM t")
+        assert list(read_keys(db, schema, images).absent) == images

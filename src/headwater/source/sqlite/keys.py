@@ -26,6 +26,7 @@ from headwater.source.sqlite.image import image_sql
 from headwater.source.sqlite.place import PendingTable
 
 _WORDS = ("Infinity", "-Infinity")  # JSON has no number for them
+_AS_TEXT = "CAST(? AS TEXT)"  # a text that is not UTF-8 cannot be bound
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ def asked_for(command: Command, catalog: Catalog) -> PendingTable:
     if not schema.primary_key:
         raise ConfigError("backfill-no-key", f"{name} has no key")
     for text in wish.keys:
-        _values(text, schema)
+        _sought(text, schema)
     return PendingTable(found[0], keys=wish.keys, command=command.id)
 
 
@@ -74,38 +75,98 @@ def read_keys(
     typed = [(column.name, column.type) for column in schema.columns]
     references = [f"held.{quote(column.name)}" for column in schema.columns]
     image = image_sql(typed, references, careful=True)
-    matches = " AND ".join(f"held.{quote(name)} COLLATE BINARY = ?" for name in schema.primary_key)
-    query = (
-        f"SELECT CAST({image} AS BLOB) FROM main.{quote(schema.table.name)} AS held WHERE {matches}"
-    )
+    rows = f"SELECT CAST({image} AS BLOB) FROM main.{quote(schema.table.name)} AS held"
     images, absent = [], []
     for text in keys:
-        found = connection.execute(query, _values(text, schema)).fetchall()
+        sought = _sought(text, schema)
+        matches = " AND ".join(each.condition for each in sought)
+        values = [value for each in sought for value in each.values]
+        found = connection.execute(f"{rows} WHERE {matches}", values).fetchall()
         images += [row[0] for row in found]
         if not found:
             absent.append(text)
     return KeyedRows(utf8(images), tuple(absent))
 
 
-def _values(text: str, schema: TableSchema) -> list[Any]:
-    key = json.loads(text)
+@dataclass(frozen=True, slots=True)
+class _Sought:
+    """A condition that is true of whatever a column's image has as this value, and of it alone.
+
+    Some images are of two values that SQLite tells apart: both are looked for, for a key that is
+    not found is told as one without a row.
+    """
+
+    condition: str
+    values: Sequence[Any]
+
+
+def _sought(text: str, schema: TableSchema) -> list[_Sought]:
+    try:
+        key = json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise ConfigError("backfill-key", "a key is a JSON object", where=text[:80]) from exc
     if not isinstance(key, dict) or set(key) != set(schema.primary_key):
         raise ConfigError("backfill-key", f"not a key of {schema.table}", where=text[:80])
     kinds = {column.name: column.type.kind for column in schema.columns}
-    return [_stored(key[name], kinds[name]) for name in schema.primary_key]
+    return [_one(name, key[name], kinds[name]) for name in schema.primary_key]
 
 
-def _stored(value: Any, kind: Kind) -> Any:
-    """A JSON value as SQLite keeps it."""
-    if isinstance(value, dict) and value.keys() <= {BINARY_TAG, TEXT_TAG}:
-        return b64decode(value[BINARY_TAG]) if BINARY_TAG in value else value[TEXT_TAG]
-    if isinstance(value, dict | list):
-        raise ConfigError("backfill-key", "a key is made of plain values", where=str(value)[:80])
-    if kind is Kind.BINARY and isinstance(value, str):
-        return b64decode(value)
-    if value in _WORDS and kind is Kind.DYNAMIC:  # a number, or a text that looks like it
-        raise ConfigError("backfill-key", "the key could be one of two", where=value)
-    return float(value) if value in _WORDS and kind is Kind.FLOAT64 else value
+def _one(name: str, value: Any, kind: Kind) -> _Sought:
+    held = f"held.{quote(name)}"
+    if value is None:
+        return _Sought(f"{held} IS NULL", ())
+    try:
+        items = _stored(value, kind)
+    except (ValueError, TypeError) as exc:
+        told = ascii(value)[:80]
+        raise ConfigError("backfill-key", "a key is made of plain values", where=told) from exc
+    marks = ", ".join(mark for mark, _ in items)
+    return _Sought(f"{held} COLLATE BINARY IN ({marks})", [each for _, each in items])
+
+
+def _stored(value: Any, kind: Kind) -> list[tuple[str, Any]]:
+    """A JSON value as SQLite may keep it: SQL, and what is bound to it."""
+    match value:
+        case {**tagged} if tagged.keys() == {BINARY_TAG}:
+            return _bytes(b64decode(value[BINARY_TAG], validate=True))
+        case {**tagged} if tagged.keys() == {TEXT_TAG}:
+            return _text(value[TEXT_TAG])
+        case str() if kind is Kind.BINARY:
+            return _blob(value)
+        case str() if value in _WORDS and kind is not Kind.STRING:
+            return [("?", value), ("?", float(value))]
+        case str():
+            return _text(value)
+        case bool() | dict() | list():
+            raise TypeError(type(value))
+        case int() if not -(1 << 63) <= value < 1 << 63:
+            raise ValueError(value)
+        case _:
+            return [("?", value)]
+
+
+def _blob(value: str) -> list[tuple[str, Any]]:
+    """Base64, or a number for which JSON has a word only; one word is base64, too."""
+    if value == "-Infinity":
+        return [("?", float(value))]
+    number = [("?", float(value))] if value in _WORDS else []
+    return [*number, ("?", b64decode(value, validate=True))]
+
+
+def _bytes(value: bytes) -> list[tuple[str, Any]]:
+    """Bytes where texts are usual; a text that is not UTF-8 has the same image."""
+    try:
+        value.decode()
+    except UnicodeDecodeError:
+        return [("?", value), (_AS_TEXT, value)]
+    return [("?", value)]
+
+
+def _text(value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, dict) and value.keys() == {BINARY_TAG}:
+        return [(_AS_TEXT, b64decode(value[BINARY_TAG], validate=True))]
+    value.encode()
+    return [("?", value)]
 
 
 def reread_batch(
