@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -40,6 +41,8 @@ def assert_converges(
 ) -> None:
     """Apply the history in random cuts and repetitions, then compare every table.
 
+    It is applied from its beginning to its end, whatever of it was written before.
+
     - `pipeline`: a `TableJob` on `history.path`, or a function for `foreachBatch`.
     - `read`: the rows of a table, by its name with its schema; a job's own tables need none, and
       are read in each mode that they are kept in. Columns that neither the source nor the mode has
@@ -54,13 +57,16 @@ def assert_converges(
     __tracebackhide__ = True
     chooser = random.Random(history.seed)  # noqa: S311 - it has to be the same every time
     if isinstance(pipeline, TableJob):
-        _run(pipeline, history, chooser, batches, again=lost_checkpoint is not False)
+        run = partial(pipeline.run_once, SparkSession.active())
+        lose, again = partial(_lose, pipeline, history), lost_checkpoint is not False
+        _follow(run, lose, history, chooser, batches, again=again)
         modes = pipeline.kept() if read is None else Modes(tables=pipeline.tables)
         held = _tables(pipeline, history) if read is None else _seen(read)
     elif read is None:
         raise TypeError("assert_converges needs read= to see what the function wrote")
     else:
-        _feed(pipeline, history, chooser, batches, again=bool(lost_checkpoint))
+        give, again = partial(_give, pipeline, history), bool(lost_checkpoint)
+        _feed(give, history, chooser, batches, again=again)
         modes, held = Modes(), _seen(read)
     chosen = choose_tables(tables, (), sorted(history.tables), "assert_converges(tables=...)")
     found = {
@@ -77,48 +83,73 @@ def assert_converges(
         raise AssertionError("\n".join([f"history of seed {history.seed}:", *wrong]))
 
 
-def _grown(history: History, chooser: random.Random, batches: int) -> Iterable[int]:
-    """Where the log stood before each of the cuts."""
+def _cuts(history: History, chooser: random.Random, batches: int) -> Iterator[tuple[int, int]]:
+    """The history from its beginning in that many ranges, each written before it is told.
+
+    What was written before is cut as the rest is: the same seed tells the same cuts.
+    """
+    total, done, before = len(history.ends) + history.left, 0, 0
     for left in range(batches, 0, -1):
-        before = history.head
-        most = max(history.left - left + 1, 1)
-        history.grow(history.left if left == 1 else chooser.randint(1, most))
-        if history.head > before:
-            yield before
+        most = max(total - done - left + 1, 1)
+        done = total if left == 1 else min(done + chooser.randint(1, most), total)
+        history.grow(done - len(history.ends))
+        until = history.ends[done - 1] if done else 0
+        if until > before:
+            yield before, until
+        before = until
 
 
 def _feed(
-    apply: Apply, history: History, chooser: random.Random, batches: int, *, again: bool
+    give: Callable[[int, int, int], object],
+    history: History,
+    chooser: random.Random,
+    batches: int,
+    *,
+    again: bool,
 ) -> None:
-    """Micro-batches by hand: one may come twice, with the id that it had."""
-    number, starts = 0, [0]
-    for before in _grown(history, chooser, batches):
+    """Micro-batches by hand, as (after, until, id): one may come twice, with the id that it had."""
+    number, starts, total = 0, [0], len(history.ends) + history.left
+    for before, until in _cuts(history, chooser, batches):
         starts.append(before)
-        for _ in range(chooser.choice((1, 2)) if history.left else 2):
-            apply(_frame(history, before), number)
+        more = until < history.head or len(history.ends) < total
+        for _ in range(chooser.choice((1, 2)) if more else 2):
+            give(before, until, number)
         number += 1
         if again and chooser.random() < 0.5:
-            apply(_frame(history, chooser.choice(starts)), number)
+            give(chooser.choice(starts), until, number)
             number += 1
 
 
-def _frame(history: History, after: int) -> DataFrame:
+def _give(apply: Apply, history: History, after: int, until: int, batch_id: int) -> None:
     reader = SparkSession.active().read.format("headwater").option("startingSequence", after)
-    return reader.option("endingSequence", history.head).load(str(history.path))
+    apply(reader.option("endingSequence", until).load(str(history.path)), batch_id)
 
 
-def _run(
-    job: TableJob, history: History, chooser: random.Random, batches: int, *, again: bool
+def _follow(
+    run: Callable[[], object],
+    lose: Callable[[int], object],
+    history: History,
+    chooser: random.Random,
+    batches: int,
+    *,
+    again: bool,
 ) -> None:
-    """Runs of the real stream; now and then its checkpoint is lost and its cursor set back."""
-    session, starts = SparkSession.active(), [0]
-    for before in _grown(history, chooser, batches):
+    """Runs of a stream, which takes all that is there; now and then `lose` sets it back."""
+    given, starts = -1, [0]
+    for before, _ in _cuts(history, chooser, batches):
         starts.append(before)
-        job.run_once(session)
+        if history.head > given:
+            given = history.head
+            run()
         if again and chooser.random() < 0.5:
-            shutil.rmtree(job.checkpoint, ignore_errors=True)
-            SqliteLog(history.path).rewind(job.consumer, chooser.choice(starts))
-            job.run_once(session)
+            lose(chooser.choice(starts))
+            run()
+
+
+def _lose(job: TableJob, history: History, start: int) -> None:
+    """As if the checkpoint were lost, and with it the place from which the stream goes on."""
+    shutil.rmtree(job.checkpoint, ignore_errors=True)
+    SqliteLog(history.path).rewind(job.consumer, start)
 
 
 def _seen(read: Read) -> Held:

@@ -15,6 +15,7 @@ class History:
     """Grows transaction by transaction; `finish` writes all that is left.
 
     - `path`: the log's file. `head`: the last sequence number that is written.
+    - `ends`: the last sequence number of each transaction that is written.
     - `tables`: the newest shape of each table that was written.
     """
 
@@ -25,6 +26,7 @@ class History:
         self.seed = seed
         self.duplicates = duplicates
         self.log = SqliteLog.create(path)
+        self.ends: list[int] = []
         self.tables: dict[TableId, TableSchema] = {}
         self._left = list(SeededChanges(seed, transactions, duplicates=duplicates))
         self._writer = self.log.writer(IDENTITY)
@@ -44,6 +46,7 @@ class History:
         for _ in range(min(transactions, self.left)):
             batch = self._left.pop(0)
             self._writer.append(batch)
+            self.ends.append(self.head)
             self.tables |= {schema.table: schema for schema in batch.schemas}
 
     def finish(self) -> None:
