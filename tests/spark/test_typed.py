@@ -28,6 +28,7 @@ from headwater.event import (
     encode_row,
     to_python,
 )
+from headwater.event.value import TEXT_TAG
 from headwater.event.verbatim import value_of
 from headwater.format.cdcformat.known import KnownSchemas
 from headwater.spark.functions.typed import typed
@@ -77,7 +78,7 @@ KINDS: Mapping[str, tuple[LogicalType, st.SearchStrategy[Any]]] = {
     ),
     "any_size": (LogicalType(Kind.DECIMAL), _scaled(60, 20)),
     "string": (LogicalType(Kind.STRING), texts()),
-    "binary": (BYTES, BINARY),
+    "binary": (BYTES, BINARY | texts().map(lambda text: {TEXT_TAG: text})),
     "date": (LogicalType(Kind.DATE), st.dates(date(1, 1, 1))),
     "time": (LogicalType(Kind.TIME), st.times()),
     "timestamp": (LogicalType(Kind.TIMESTAMP), MOMENTS),

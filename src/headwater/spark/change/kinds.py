@@ -96,18 +96,16 @@ def widens(old: str, new: str) -> bool:
 def casts(old: str, new: str) -> bool:
     """Whether a value of one type may be one of the other; Spark has no such cast, if not.
 
-    A text may be any value but a list, and the other way. A number is no day.
+    A text may be any value but a list or bytes, and the other way. A number is no day.
     """
     inner, outer = _ARRAY.fullmatch(old), _ARRAY.fullmatch(new)
     if inner and outer:
         return casts(inner[1], outer[1])
     if inner or outer:
         return False
-    return TEXT in (old, new) or _family(old) == _family(new)
-
-
-def _family(kind: str) -> str:
-    return kind if kind == "binary" else "time" if kind in _TIMES else "number"
+    if "binary" in (old, new):
+        return old == new
+    return TEXT in (old, new) or (old in _TIMES) == (new in _TIMES)
 
 
 def keeps_room(old: str, new: str) -> bool:
