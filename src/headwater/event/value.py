@@ -14,7 +14,7 @@ from __future__ import annotations
 import base64
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
@@ -82,15 +82,26 @@ def _timestamp_text(value: datetime) -> str:
 def encode_row(row: Mapping[str, object]) -> str:
     """A row image as compact JSON text, columns in the order given."""
     plain = {name: to_json_value(value) for name, value in row.items()}
-    return json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    try:
+        return json.dumps(plain, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    except ValueError as exc:  # an integer of more digits than Python writes
+        raise DataError("value-unencodable", str(exc)) from exc
 
 
 def decode_row(text: str | bytes) -> dict[str, Any]:
-    """A row image as a dict; integers stay exact at any size."""
+    """A row image as a dict; integers stay exact.
+
+    One with more digits than Python makes an integer of is refused.
+    """
+    return decode_by(text, json.loads)
+
+
+def decode_by(text: str | bytes, loads: Callable[[str | bytes], Any]) -> dict[str, Any]:
+    """A row image as a dict, by this reader of JSON."""
     try:
-        row = json.loads(text)
+        row = loads(text)
     except (ValueError, RecursionError) as exc:
-        raise DataError("event-invalid", f"a row image is not JSON: {exc}") from exc
+        raise DataError("event-invalid", f"a row image cannot be read: {exc}") from exc
     if not isinstance(row, dict):
         raise DataError("event-invalid", "a row image is a JSON object")
     return row

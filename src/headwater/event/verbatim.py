@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from headwater.errors import DataError
 from headwater.event.types import Kind, LogicalType
-from headwater.event.value import BINARY_TAG, decode_row
+from headwater.event.value import BINARY_TAG, decode_by, decode_row
 
 Image = str | bytes
 # From the text of a value to what is kept of it: a text, for arrays a list of such, None for null.
@@ -37,7 +37,8 @@ _MISTAKABLE = re.compile(
 _SPACE = re.compile(r"[ \t\n\r]*")
 # In the name of a member msgspec takes none of these.
 _ODD = re.compile(r'["\\\x00-\x1f]')
-_PYTHON = json.JSONDecoder()
+# What it reads is thrown away: where it ends is asked for. A number may have any digits.
+_PYTHON = json.JSONDecoder(parse_int=str, parse_float=str)
 
 
 def is_verbatim(logical: LogicalType) -> bool:
@@ -81,7 +82,7 @@ class Verbatim:
 
     def row(self, image: Image) -> dict[str, Any]:
         """The image as a dict, with what is kept of those columns."""
-        row = decode_row(image)
+        row = _decoded(image)
         if self.types:
             texts = zip(self.types, self._keep, self._cut(image), strict=True)
             row |= {name: keep(text) for name, keep, text in texts if name in row}
@@ -92,7 +93,10 @@ def value_of(text: str, logical: LogicalType) -> Any:
     """The value that is kept so."""
     if logical.kind is Kind.DYNAMIC and not _MISTAKABLE.fullmatch(text):
         return text
-    return json.loads(text)
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as exc:
+        raise DataError("value-mistyped", f"a value of type {logical} cannot be read") from exc
 
 
 def arrow_type(logical: LogicalType) -> pa.DataType:
@@ -129,16 +133,36 @@ def _listed(keep: _Keep, *, forgiving: bool) -> _Keep:
             if text == _NULL or forgiving:
                 return None
             raise DataError("value-mistyped", "a value of a column of lists is no list")
-        return [keep(item) for _, item in _scanned(text)]
+        try:
+            return [keep(item) for _, item in _scanned(text)]
+        except RecursionError as exc:
+            if forgiving:
+                return None
+            raise DataError("value-mistyped", "a value is nested too deep") from exc
 
     return items
+
+
+def _decoded(image: Image) -> dict[str, Any]:
+    """The image as a dict; an integer of more digits than Python reads is their text."""
+    try:
+        return decode_row(image)
+    except DataError:
+        return decode_by(image, lambda text: json.loads(text, parse_int=_integer))
+
+
+def _integer(digits: str) -> int | str:
+    try:
+        return int(digits)
+    except ValueError:
+        return digits
 
 
 def _cutter(names: tuple[str, ...]) -> _Cut:
     """A quick reader, and Python's own for what it refuses: half a surrogate, odd names."""
 
     def slowly(image: Image) -> Sequence[str]:
-        decode_row(image)
+        _decoded(image)
         members = dict(_scanned(image if isinstance(image, str) else image.decode()))
         return [members.get(name, _NULL) for name in names]
 

@@ -60,6 +60,15 @@ def test_value_is_refused_when_it_has_no_canonical_form() -> None:
     assert caught.value.code == "value-unencodable"
 
 
+def test_integer_has_an_error_with_a_code_when_python_neither_reads_nor_writes_its_digits() -> None:
+    with pytest.raises(DataError) as caught:
+        encode_row({"a": 10**5000})
+    assert caught.value.code == "value-unencodable"
+    with pytest.raises(DataError) as caught:
+        decode_row('{"a":' + "9" * 5000 + "}")
+    assert caught.value.code == "event-invalid"
+
+
 def test_row_text_is_compact_and_keeps_column_order_when_encoded() -> None:
     assert encode_row({"b": "ä\x00", "a": None}) == '{"b":"ä\\u0000","a":null}'
 

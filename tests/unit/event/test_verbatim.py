@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -115,3 +116,26 @@ def test_what_is_no_image_is_refused(image: str) -> None:
 def test_row_has_the_other_columns_as_they_are_and_no_more() -> None:
     columns = Verbatim({"a": JSON, "b": DYNAMIC, "c": LogicalType(Kind.FLOAT64)})
     assert columns.row('{"a":1.50,"c":1.50}') == {"a": "1.50", "c": 1.5}
+
+
+def test_integer_of_any_length_is_kept_digit_for_digit() -> None:
+    digits = "-" + "9" * 5_000
+    columns = Verbatim({"v": JSON})
+    assert columns.row(f'{{"v":{{"n":{digits}}},"w":7}}') == {"v": f'{{"n":{digits}}}', "w": 7}
+    assert columns.row(f'{{"v":1,"w":{digits}}}') == {"v": "1", "w": digits}
+    assert kept(f'{{"v":[[{digits}]]}}', ITEMS) == [[digits]]
+    assert kept(f'{{"odd \\"name\\"":{digits}}}', JSON, name='odd "name"') == digits
+
+
+@pytest.mark.parametrize("text", ["9" * 5_000, "[" * 100_000 + "]" * 100_000])
+def test_what_python_cannot_make_a_value_of_is_refused_with_a_code(text: str) -> None:
+    with pytest.raises(DataError, match="value-mistyped"):
+        value_of(text, JSON)
+
+
+@pytest.mark.parametrize("depth", [300, 1_000, 3_000, 100_000])
+def test_deep_items_are_kept_or_refused_with_a_code(depth: int) -> None:
+    image = f'{{"v":[[{"[" * depth}{"]" * depth}]]}}'
+    with suppress(DataError):  # any other error has no code
+        assert kept(image, ITEMS) == [["[" * depth + "]" * depth]]
+    assert len(Verbatim({"v": ITEMS}, forgiving=True).columns([image])["v"]) == 1

@@ -4,8 +4,9 @@ The columns stand in the order of their names, each as `{length}:{name}{length}:
 characters: nothing has to be escaped, and no two rows have one text. NULL columns are left out: a
 column that was added and is NULL in every row is no difference between two tables. A value is its
 text by the value rule, except where engines write one value in several ways: floats and bytes are
-in hexadecimal digits, and what a table keeps as text is that text: of JSON and of columns without a
-type, what `headwater.event.verbatim` cuts out of the row's image.
+in hexadecimal digits, unless a value of their columns is neither. What a table keeps as text is
+that text: of JSON and of columns without a type, what `headwater.event.verbatim` cuts out of the
+image.
 
 A hash is the first 128 bits of SHA-256. A key's place is the hash of the row's key columns alone.
 """
@@ -18,6 +19,7 @@ from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any
 
+from headwater.errors import DataError
 from headwater.event import Column, Kind, LogicalType, TableSchema, to_python
 from headwater.event.verbatim import Image, Verbatim, value_of
 
@@ -106,7 +108,7 @@ def text_of(logical: LogicalType) -> Text:
         case Kind.FLOAT32:
             return _single
         case Kind.BINARY:
-            return lambda value: bytes(to_python(value, logical)).hex().upper()
+            return lambda value: _binary(value, logical)
         case Kind.ARRAY if logical.element is not None:
             return _array(text_of(logical.element))
         case _:
@@ -117,6 +119,13 @@ def _plain(value: Any) -> str:
     if type(value) is str:
         return value
     return str(value) if type(value) is int else _TAGGED.encode(value)
+
+
+def _binary(value: Any, logical: LogicalType) -> str:
+    try:
+        return bytes(to_python(value, logical)).hex().upper()
+    except DataError:
+        return _plain(value)
 
 
 def _array(element: Text) -> Text:
@@ -136,7 +145,7 @@ def _float(value: Any) -> str:
     """As Java's `%a` writes it: every float has one such text, and engines agree on it."""
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         return _plain(value)
     said = number.hex()
     if "x" not in said:

@@ -21,7 +21,9 @@ def as_result(proof: Proof) -> dict[str, Any]:
         if not wrong
         else f"{len(wrong)} of {len(tables)} tables differ from their source {moment}"
     )
-    if proof.undecided:
+    if proof.undecided and not tables:
+        summary = f"none of {len(proof.undecided)} tables could be compared"
+    elif proof.undecided:
         summary += f"; {len(proof.undecided)} could not be compared"
     return {
         "equal": proof.equal,

@@ -11,7 +11,7 @@ equal the source, and the log would be proven instead.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,10 +20,11 @@ from headwater.app.proof.between import Between
 from headwater.app.proof.encoding import Encoder
 from headwater.app.proof.narrow import MAX_KEYS, Comparison, Differences, compare
 from headwater.app.proof.roll import Moves
+from headwater.app.proof.shapes import Shapes
 from headwater.app.proof.spill import Spill
 from headwater.app.proof.target import Target, TargetTable
 from headwater.contract import Clock, LogReader
-from headwater.errors import HeadwaterError, TransientError
+from headwater.errors import DataError, HeadwaterError, MachineError, TransientError
 from headwater.event import TableId, TableSchema
 from headwater.event.verbatim import Image
 
@@ -137,52 +138,86 @@ class Verifier:
         open_source: Callable[[], AbstractContextManager[SourceRows]],
         progress: Progress = lambda _step: None,
     ) -> Proof:
-        """The proof for these tables."""
+        """The proof for these tables. One that cannot be compared leaves the others alone."""
         encoders = {str(schema.table): Encoder(schema) for schema in schemas}
-        targets = {str(schema.table): self._target.table(schema) for schema in schemas}
+        reasons: dict[str, HeadwaterError] = {}
+        targets = self._targets(schemas, reasons)
+        proofs: list[TableProof] = []
         # What a table lacks of events that the log holds no more is a difference, too.
-        tail = self._reader.bounds().tail - 1
-        reached = {name: max(found.sequence, tail) for name, found in targets.items() if found}
+        bounds, reached = self._reader.bounds(), dict[str, int]()
+        tail, moment = bounds.tail - 1, bounds.head
         with ExitStack() as spills:
-            sources: dict[str, Spill] = {}
-            with open_source() as source:
-                for schema in schemas:
-                    encoder = encoders[str(schema.table)]
-                    spill = sources[str(schema.table)] = spills.enter_context(Spill(encoder))
-                    _read(source, schema.table, encoder, spill, progress)
-            moment = self._moment(source, min(reached.values(), default=tail))
-            moved = Between(self._reader, encoders, reached, moment).moved()
-            proofs: list[TableProof] = []
-            undecided: list[Undecided] = []
-            for name, found in targets.items():
-                match moved[name]:
-                    case Moves() as moves:
-                        keyed = bool(encoders[name].key)
-                        side = _Sides(name=name, target=found, source=sources[name], keyed=keyed)
-                        proofs.append(self._compared(side, moves, progress))
+            sources = {name: spills.enter_context(Spill(encoders[name])) for name in targets}
+            if targets:
+                with open_source() as source:
+                    for schema in schemas:
+                        if (spill := sources.get(name := str(schema.table))) is not None:
+                            unread = _read(source, schema.table, encoders[name], spill, progress)
+                            reasons |= {name: unread} if unread else {}
+                targets = {name: each for name, each in targets.items() if name not in reasons}
+                reached = {name: max(each.sequence, tail) for name, each in targets.items() if each}
+            # Where nothing is left to compare no moment is needed: a first load's may be far away.
+            if targets:
+                moment = self._moment(source, min(reached.values(), default=tail), reasons)
+            shapes = Shapes(self._reader, schemas)
+            comparable = {name: encoders[name] for name in targets}
+            moved = Between(self._reader, comparable, shapes, reached, moment).moved()
+            for name, target in targets.items():
+                keyed = bool(encoders[name].key)
+                sides = _Sides(name=name, target=target, source=sources[name], keyed=keyed)
+                match self._compared(sides, moved[name], progress):
+                    case TableProof() as proof:
+                        proofs.append(proof)
                     case reason:
-                        undecided.append(Undecided(name, reason))
+                        reasons[name] = reason
+        undecided = (Undecided(name, reasons[name]) for name in encoders if name in reasons)
         return Proof(moment, tuple(proofs), tuple(undecided))
 
-    def _compared(self, sides: _Sides, moves: Moves, progress: Progress) -> TableProof:
+    def _targets(
+        self, schemas: Sequence[TableSchema], reasons: dict[str, HeadwaterError]
+    ) -> dict[str, TargetTable | None]:
+        targets: dict[str, TargetTable | None] = {}
+        for schema in schemas:
+            try:
+                targets[str(schema.table)] = self._target.table(schema)
+            except MachineError:
+                raise
+            except HeadwaterError as exc:
+                reasons[str(schema.table)] = exc
+        return targets
+
+    def _compared(
+        self, sides: _Sides, moves: Moves | HeadwaterError, progress: Progress
+    ) -> TableProof | HeadwaterError:
+        if isinstance(moves, HeadwaterError):
+            return moves
         progress(Step(sides.name, "target", 0, sides.source.rows))
-        compared = compare(
-            moves.over(sides.target),
-            sides.source,
-            keyed=sides.keyed,
-            max_keys=self._bounds.max_keys,
-        )
+        try:
+            compared = compare(
+                moves.over(sides.target),
+                sides.source,
+                keyed=sides.keyed,
+                max_keys=self._bounds.max_keys,
+            )
+        except DataError as exc:
+            return exc
         progress(Step(sides.name, "target", compared.target.rows, compared.target.rows))
         return TableProof(sides.name, compared, moves.events)
 
-    def _moment(self, source: SourceRows, after: int) -> int:
-        """Wait until the log holds what the source held, and learn which event that was."""
+    def _moment(self, source: SourceRows, after: int, reasons: Mapping[str, HeadwaterError]) -> int:
+        """Wait until the log holds what the source held, and learn which event that was.
+
+        While rows of a first load are still to come, it is the load that one has to wait for.
+        """
         give_up = self._clock.monotonic_s() + self._bounds.timeout_s
         while True:
             sequence = source.sequence(self._reader, after)
             if sequence is not None:
                 return sequence
             if self._clock.monotonic_s() > give_up:
+                for reason in reasons.values():
+                    if reason.code == "spark-table-loading":
+                        raise reason
                 raise TransientError(
                     "verify-timeout",
                     f"the log did not reach the source's position in {self._bounds.timeout_s:g} s",
@@ -202,11 +237,16 @@ class _Sides:
 
 def _read(
     source: SourceRows, table: TableId, encoder: Encoder, spill: Spill, progress: Progress
-) -> None:
+) -> DataError | None:
+    """Read a table's rows; why not, if one of them cannot be read as one of the table."""
     name, total = str(table), source.estimate(table)
     progress(Step(name, "source", 0, total))
     for image in source.images(table):
-        spill.add(encoder.row(image))
+        try:
+            spill.add(encoder.row(image))
+        except DataError as exc:
+            return exc
         if spill.rows % _TELL_EVERY_ROWS == 0:
             progress(Step(name, "source", spill.rows, total))
     progress(Step(name, "source", spill.rows, spill.rows))
+    return None
