@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from confluent_kafka import TopicPartition
+from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewTopic
 from pyspark.errors import PySparkException, StreamingQueryException
@@ -169,6 +171,50 @@ def test_topic_by_url_is_refused_when_it_is_no_log_or_has_lost_records(
     with pytest.raises(GapError, match="begins with event 2 of its log") as caught:
         KafkaJob(Topic(kafka, topic), str(tmp_path / "lake")).run_once(spark)
     assert caught.value.code == "kafka-gap"
+
+
+def test_topic_made_anew_is_a_gap_when_it_has_outgrown_what_was_read(
+    spark: SparkSession, kafka: str, topic: str, tmp_path: Path
+) -> None:
+    """INV-9: in a stream by URL and in a job. The same offsets are other records."""
+    shop, place = open_shop(tmp_path), Topic(kafka, topic)
+    job = KafkaJob(place, str(tmp_path / "lake"))
+    by_url = spark.readStream.format("headwater").load(f"kafka://{kafka}/{topic}").writeStream
+    by_url = by_url.format("noop").option("checkpointLocation", str(tmp_path / "in"))
+
+    def write() -> int:
+        head, events = shop.drain(), _events(spark, shop)
+        folder = str(tmp_path / "out")
+        write_kafka(events, place, log=shop.log.path, checkpoint=folder).awaitTermination()
+        return head
+
+    head = write()
+    by_url.trigger(availableNow=True).start().awaitTermination()
+    job.run_once(spark)
+    _make_anew(kafka, topic)
+    shop.run(*["UPDATE customers SET name = name || '+' WHERE id = 1"] * (head + 1))
+    assert write() > 2 * head  # none of them is one that was written to the first topic
+    with pytest.raises(StreamingQueryException, match=r"kafka-gap.*made anew"):
+        by_url.trigger(availableNow=True).start().awaitTermination()
+    with pytest.raises(GapError, match="made anew") as caught:
+        job.run_once(spark)
+    assert caught.value.code == "kafka-gap"
+    shutil.rmtree(caught.value.where)
+    job.run_once(spark)
+    assert _held(spark, tmp_path / "lake") == _expected(shop)
+
+
+def _make_anew(kafka: str, topic: str) -> None:
+    admin = AdminClient({"bootstrap.servers": kafka})
+    admin.delete_topics([topic])[topic].result()
+    for _ in range(100):  # the broker removes it by and by
+        try:
+            admin.create_topics([NewTopic(topic, 1, 1)])[topic].result()
+        except KafkaException:
+            time.sleep(0.1)
+        else:
+            return
+    raise AssertionError(f"{topic} is still there")
 
 
 def test_topic_that_begins_late_is_a_gap_until_tables_reach_it_or_it_is_accepted(

@@ -11,7 +11,7 @@ May import: contract, event, errors, failpoint.
 """
 
 from headwater.log.check import Damage
-from headwater.log.cursor import CursorInfo
+from headwater.log.cursor import CursorInfo, CursorPlace
 from headwater.log.file import Hole, LogInfo, SqliteLog
 from headwater.log.proofs import Compared, ProofInfo
 from headwater.log.retention import RetentionPolicy, RetentionReport
@@ -19,6 +19,7 @@ from headwater.log.retention import RetentionPolicy, RetentionReport
 __all__ = [
     "Compared",
     "CursorInfo",
+    "CursorPlace",
     "Damage",
     "Hole",
     "LogInfo",

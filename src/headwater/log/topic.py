@@ -9,14 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    KafkaError,
+    KafkaException,
+    TopicCollection,
+    TopicPartition,
+    Uuid,
+)
 from confluent_kafka import Message as Record
+from confluent_kafka.admin import AdminClient
 
 from headwater.contract import Message
 from headwater.errors import ConfigError, GapError, HeadwaterError, TransientError
 
 _TIMEOUT_S = 15.0
 _AT_ONCE = 5_000
+# What a broker of before Kafka 2.8 says, which gives topics no ids.
+_NO_ID = str(Uuid(0, 0))
 _OURS: dict[str, str | int | float | bool] = {
     # Places are the reader's to keep: the group is only a word that the client insists on.
     "group.id": "headwater",
@@ -35,9 +45,8 @@ class TopicReader:
         self._name = name
         self._where = f"{servers}/{name}"
         try:
-            self._consumer = Consumer(
-                {"log_level": 0, **settings, **_OURS, "bootstrap.servers": servers}
-            )
+            self._settings = {"log_level": 0, **settings, **_OURS, "bootstrap.servers": servers}
+            self._consumer = Consumer(self._settings)
         except KafkaException as exc:
             raise ConfigError("kafka-setting", _reason(exc), where=self._where) from exc
 
@@ -54,6 +63,19 @@ class TopicReader:
         if found.error is not None or len(found.partitions) != 1:
             what = "is not there" if found.error else f"has {len(found.partitions)} partitions"
             raise ConfigError("kafka-topic", f"the topic {what}", where=self._where)
+
+    def identity(self) -> str | None:
+        """The broker's own id of the topic, another for each of a name; None if it has none."""
+        topics = TopicCollection([self._name])
+        try:
+            admin = AdminClient({**self._settings})  # a consumer cannot ask for it
+            asked = admin.describe_topics(topics, request_timeout=_TIMEOUT_S)
+            found = asked[self._name].result().topic_id
+        except KafkaException as exc:
+            if exc.args[0].code() == KafkaError._UNSUPPORTED_FEATURE:  # noqa: SLF001
+                return None
+            raise self._failed(exc) from exc
+        return None if found is None or str(found) == _NO_ID else str(found)
 
     def bounds(self) -> tuple[int, int]:
         """The offset of the first record that is there, and the one that the next will have."""

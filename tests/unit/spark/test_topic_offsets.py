@@ -24,6 +24,10 @@ class Scripted:
     end: int = 10
     name: str = "crm"
     events: tuple[int, ...] = ()
+    known_by: str | None = None
+
+    def identity(self) -> str | None:
+        return self.known_by
 
     def bounds(self) -> tuple[int, int]:
         return self.first, self.end
@@ -62,6 +66,8 @@ def test_micro_batches_end_within_the_limit_and_at_the_end_of_the_run() -> None:
     assert ends == [7, 10]
     assert stream.latestOffset(start) == start
     assert stream.latestOffset({"offset": 2, "topic": "crm"}, ReadAllAvailable())["offset"] == 10
+    later = {"offset": 99, "topic": "crm"}  # a query that begins with what is still to come
+    assert stream.latestOffset(later) == later
 
 
 def test_repeated_first_batch_begins_where_the_query_began() -> None:
@@ -85,6 +91,63 @@ def test_records_that_the_broker_has_let_go_are_a_gap() -> None:
     assert stream.partitions({"offset": 3, "topic": "crm"}, {"offset": 3, "topic": "crm"}) == []
     with pytest.raises(GapError, match="of topic other"):
         stream.partitions({"offset": 5, "topic": "other"}, {"offset": 8, "topic": "crm"})
+
+
+@pytest.mark.parametrize("given", [{}, {"maxRowsPerTrigger": "5"}])
+@pytest.mark.parametrize("known_by", [None, "one"])
+def test_topic_that_ends_before_the_checkpoint_is_a_gap(
+    given: dict[str, str], known_by: str | None
+) -> None:
+    """INV-9: it was deleted and made anew, or its last records were lost."""
+    topic = Scripted(end=500, known_by=known_by)
+    began = _stream(topic)
+    place = began.latestOffset(began.initialOffset())
+    topic.end = 300
+    for prepared in (False, True):
+        again = _stream(topic, **given)
+        if prepared:
+            again.prepareForTriggerAvailableNow()
+        with pytest.raises(GapError, match="at record 500, and the topic has 300") as caught:
+            again.latestOffset(place)
+        assert caught.value.code == "kafka-gap"
+    early = _stream(topic)  # of Spark 4.1, which does not say where it stands
+    with pytest.raises(GapError, match="at record 500"):
+        early.partitions(place, early.latestOffset())
+
+
+def test_topic_made_anew_is_a_gap_when_it_has_outgrown_the_checkpoint() -> None:
+    """INV-9: the same offsets are other records."""
+    topic = Scripted(end=500, known_by="one")
+    began = _stream(topic, maxRowsPerTrigger="400")
+    start = began.initialOffset()
+    first = began.latestOffset(start)
+    assert first == {"offset": 400, "topic": "crm", "origin": 0, "identity": "one"}
+    topic.end, topic.known_by = 700, "two"
+    again = _stream(topic)
+    calls = (
+        lambda: again.latestOffset(first),
+        lambda: again.partitions(start, first),
+        lambda: again.partitions(again.initialOffset(), first),
+        lambda: again.partitions(first, again.latestOffset()),
+    )
+    for call in calls:
+        with pytest.raises(GapError, match="made anew") as caught:
+            call()
+        assert caught.value.code == "kafka-gap"
+
+
+def test_checkpoint_goes_on_when_it_or_the_broker_does_not_know_the_topic_by_an_id() -> None:
+    topic = Scripted(end=10, known_by="one")
+    stream, old = _stream(topic), {"offset": 10, "topic": "crm", "origin": 0}
+    assert stream.latestOffset(old) == old  # as it is, or Spark would run an empty micro-batch
+    topic.end = 12
+    new = stream.latestOffset(old)
+    assert new == {**old, "offset": 12, "identity": "one"}
+    assert _shares(stream.partitions(old, new)) == [(10, 11), (11, 12)]
+    topic.end, topic.known_by = 13, None
+    newer = stream.latestOffset(new)
+    assert newer == {**new, "offset": 13}
+    assert _shares(stream.partitions(new, newer)) == [(12, 13)]
 
 
 @pytest.mark.parametrize(

@@ -31,10 +31,12 @@ from headwater.format.carried import COLUMNS, CarriedFormat
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.records import Records, Shapes
 from headwater.spark.apply.report import Reports
-from headwater.spark.apply.tables import Tables
+from headwater.spark.apply.same_topic import SameTopic
+from headwater.spark.apply.tables import Apply, Tables
 from headwater.spark.classic import require_classic
 from headwater.spark.functions import formats
 from headwater.spark.functions.native import decode_avro
+from headwater.spark.gateway.kafka import topic_id
 from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.policy import SchemaPolicy, TablePolicy
@@ -127,6 +129,12 @@ def _records(reader: _Reader, topic: Topic) -> _Reader:
     return reader.option("includeHeaders", "true").option("startingOffsets", "earliest")
 
 
+def _halts_on_loss(topic: Topic) -> bool:
+    """Whether the connector is to stop where records are missing, as it does unless told."""
+    options = {name.lower(): value.lower() for name, value in topic.options.items()}
+    return options.get("failondataloss") != "false"
+
+
 def write_kafka(
     events: DataFrame,
     topic: Topic,
@@ -216,15 +224,18 @@ class KafkaJob:
         self, session: SparkSession, failed: list[BaseException], interval_s: float | None
     ) -> StreamingQuery:
         require_classic(session)
-        apply = keeping_errors(self._apply(), failed)
+        checkpoint = f"{self.location}/_headwater/checkpoint-kafka"
+        apply = self._apply()
+        if _halts_on_loss(self.topic):
+            settings, name = self.topic.settings(), self.topic.name
+            identity = partial(topic_id, settings=settings, name=name)
+            apply = SameTopic(apply, identity, checkpoint)
         reader = _records(session.readStream, self.topic)
         reader = reader.option("maxOffsetsPerTrigger", self.max_records)
-        folder = f"{self.location}/_headwater"
-        writer = reader.load().writeStream.foreachBatch(apply)
-        writer = writer.option("checkpointLocation", f"{folder}/checkpoint-kafka")
-        return _started(writer, interval_s)
+        writer = reader.load().writeStream.foreachBatch(keeping_errors(apply, failed))
+        return _started(writer.option("checkpointLocation", checkpoint), interval_s)
 
-    def _apply(self) -> Records:
+    def _apply(self) -> Apply:
         shapes = Shapes(f"{self.location}/_headwater/shapes")
         name = self.topic.format
         read = partial(kafka_events, name=name, native=self.native)

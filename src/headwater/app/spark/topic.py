@@ -34,6 +34,11 @@ class KafkaTopic:
     form: str
     settings: tuple[tuple[str, str], ...]
 
+    def identity(self) -> str | None:
+        """What the broker knows it by; None if it does not say."""
+        with self._open() as reader:
+            return reader.identity()
+
     def bounds(self) -> tuple[int, int]:
         """The offset of the first record that is there, and the one that the next will have."""
         with self._open() as reader:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from headwater.errors import ConfigError, DataError, HeadwaterError, TransientError
+from headwater.errors import ConfigError, DataError, HeadwaterError
 from headwater.event import TableId
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.judge import judged
@@ -23,6 +23,7 @@ from headwater.spark.mode.scd2 import scd2
 from headwater.spark.mode.soft_delete import soft_delete
 from headwater.spark.modes import Mode, name_of
 from headwater.spark.policy import TablePolicy
+from headwater.spark.table.claim import contended
 from headwater.spark.table.target import Standing, Target, Targets
 
 WAYS: dict[Mode, Callable[[Target, Task, Standing], None]] = {
@@ -98,11 +99,7 @@ def run(job: Job, session: SparkSession, lake: Lake) -> None:
             if not table.contended(exc):
                 raise classified(exc, job.changes.table) from exc
             if attempt == _ATTEMPTS:
-                raise TransientError(
-                    "spark-contended",
-                    f"somebody else has written to the table at each of {attempt} attempts",
-                    where=table.place,
-                ) from exc
+                raise contended(table.place, attempt) from exc
             _LOG.info("table was written by others", extra={"table": job.name, "attempt": attempt})
         else:
             return

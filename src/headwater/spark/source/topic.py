@@ -2,7 +2,8 @@
 
 Offsets are Spark's to keep, in its checkpoint. A record that was written twice comes twice; its
 sequence number tells. As of a log, every offset carries the one that the query began with: Spark
-does not write down where the first micro-batch began.
+does not write down where the first micro-batch began. It also carries the broker's own id of the
+topic: in one that was made anew under the same name, the same offsets are other records.
 """
 
 from __future__ import annotations
@@ -35,6 +36,13 @@ class Topic(Protocol):
     @property
     def name(self) -> str:
         """Its name at the broker."""
+        ...
+
+    def identity(self) -> str | None:
+        """What the broker knows it by: one of the same name made later has another. None: nothing.
+
+        Ask for it before the bounds. What is made anew between the two then shows the next time.
+        """
         ...
 
     def bounds(self) -> tuple[int, int]:
@@ -159,12 +167,40 @@ class TopicStreamReader(TopicReading, DataSourceStreamReader, SupportsTriggerAva
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's
         """Where a new query begins."""
+        identity = self._topic.identity()
         self._origin = self._begin()
-        return self._at(self._origin)
+        return self._at(self._origin, identity)
 
-    def _at(self, offset: int) -> dict[str, Any]:
+    def _at(self, offset: int, identity: str | None) -> dict[str, Any]:
         began = {} if self._origin is None else {"origin": self._origin}
-        return {"offset": offset, "topic": self._topic.name, **began}
+        return {"offset": offset, "topic": self._topic.name, **began, **_known(identity)}
+
+    def _require_same(self, offset: dict[str, Any], identity: str | None) -> None:
+        """INV-9: records of this offset are there, or were. Offsets of old have no identity."""
+        if offset["topic"] != self._topic.name:
+            raise GapError(
+                "spark-other-log", f"the checkpoint is of topic {offset['topic']}, not of this one"
+            )
+        known = offset.get("identity")
+        if known is not None and identity is not None and known != identity:
+            raise GapError(
+                "kafka-gap",
+                f"the topic was made anew: the checkpoint is at record {offset['offset']} of topic"
+                f" id {known}, and this one's is {identity}",
+                where=self._topic.name,
+                hint="read it from its beginning, with a new checkpoint",
+            )
+
+    def _require_reached(self, offset: int, end: int) -> None:
+        """INV-9: a topic never ends before what was read of it, unless it lost records."""
+        if end < offset:
+            raise GapError(
+                "kafka-gap",
+                f"the checkpoint is at record {offset}, and the topic has {end}:"
+                " it was made anew, or lost its last records",
+                where=self._topic.name,
+                hint="read it from its beginning, with a new checkpoint",
+            )
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
         """Fix the end: what is there now is what this run will read."""
@@ -183,24 +219,29 @@ class TopicStreamReader(TopicReading, DataSourceStreamReader, SupportsTriggerAva
         self, start: dict[str, Any] | None = None, limit: ReadLimit | None = None
     ) -> dict[str, Any]:
         """The end of the next micro-batch. Spark 4.1 says neither start nor limit."""
-        end = self._topic.bounds()[1] if self._stop_at is None else self._stop_at
+        identity, (_, there) = self._topic.identity(), self._topic.bounds()
+        end = there if self._stop_at is None else self._stop_at
         if start is None:
-            return self._at(end)
+            return self._at(end, identity)
         begin, most = int(start["offset"]), self._options.max_rows
+        self._require_same(start, identity)
+        self._require_reached(begin, there)
+        if end <= begin:  # the very same: Spark would run a micro-batch for any other
+            return start
         if most is not None and not isinstance(limit, ReadAllAvailable):
             end = min(end, begin + most)
-        return {**start, "offset": max(end, begin)}
+        return {**start, **_known(identity), "offset": end}
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
         """The shares of a micro-batch's tasks."""
-        if start["topic"] != self._topic.name:
-            raise GapError(
-                "spark-other-log", f"the checkpoint is of topic {start['topic']}, not of this one"
-            )
+        identity = self._topic.identity()
+        self._require_same(start, identity)
+        self._require_same(end, identity)
         begin = int(start["offset"])
         self._origin = end.get("origin")
         if self._origin is not None and start.get("origin") != self._origin:
             begin = self._origin
+        self._require_reached(begin, int(end["offset"]))
         return self._plan(begin, int(end["offset"]))
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -212,6 +253,10 @@ class TopicStreamReader(TopicReading, DataSourceStreamReader, SupportsTriggerAva
 
     def stop(self) -> None:
         """Nothing is open in between."""
+
+
+def _known(identity: str | None) -> dict[str, str]:
+    return {} if identity is None else {"identity": identity}
 
 
 def _require_fitting(options: Options) -> None:

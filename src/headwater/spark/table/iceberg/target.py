@@ -20,11 +20,11 @@ from headwater.failpoint import failpoint
 from headwater.spark.change.kinds import stored_type
 from headwater.spark.modes import Mode
 from headwater.spark.table.alteration import Alteration
-from headwater.spark.table.claim import other_log
+from headwater.spark.table.claim import contended, other_log
 from headwater.spark.table.iceberg.catalog import FORGETFUL, Address, catalog_of, create
 from headwater.spark.table.iceberg.columns import as_now, shape_of
 from headwater.spark.table.iceberg.generation import IcebergGeneration, begun
-from headwater.spark.table.iceberg.history import MODE, TABLE, History
+from headwater.spark.table.iceberg.history import LOG, MODE, SEQUENCE, TABLE, History
 from headwater.spark.table.iceberg.metadata import carrying, history_of, load
 from headwater.spark.table.iceberg.publish import MAIN, publish
 from headwater.spark.table.iceberg.upkeep import IcebergUpkeep
@@ -185,6 +185,15 @@ class IcebergTarget:
         finally:
             self._session.catalog.dropTempView(view)
 
+    def mark(self, until: int) -> None:
+        """Bring the table to `until` by a snapshot that adds no file."""
+
+        def append(branch: str) -> None:
+            nothing = self._table().newFastAppend().toBranch(branch)
+            nothing.set(LOG, self._log_id).set(SEQUENCE, str(until)).commit()
+
+        self._commit(until, append)
+
     def contended(self, error: Exception) -> bool:
         """Never: a commit is tried again here, on top of what came between."""
         del error
@@ -204,9 +213,11 @@ class IcebergTarget:
                 position = self._log_id, until
                 with carrying(self._session, *position):
                     publish(table, self._branch, history.base, position, work)
-            except Exception:
-                if attempt == _ATTEMPTS or self._history().current == history.current:
+            except Exception as exc:
+                if self._history().current == history.current:
                     raise
+                if attempt == _ATTEMPTS:
+                    raise contended(self.place, attempt) from exc
             else:
                 return
 
