@@ -21,7 +21,7 @@ from headwater.spark.modes import Modes
 from headwater.spark.query import RunningStream
 from headwater.spark.state.entry import Reached
 from headwater.spark.state.publish import Finished, Publication
-from headwater.spark.state.store import store_at
+from headwater.spark.state.store import store_of
 from headwater.spark.state.table import StateTable, Writer
 from tests.shop import Shop
 
@@ -227,14 +227,14 @@ def test_publication_is_withheld_while_tables_are_out_of_step(
         if until == 30:
             whole = Publication(location, Writer("log", "whole"))
         for publication in (whole, loose):
-            publication(spark, Finished(until, 0, reached), Modes(), lambda: ())
-            publication(spark, Finished(until, 0, reached), Modes(), lambda: ())
+            publication(spark, Finished(until, 0, reached), Modes())
+            publication(spark, Finished(until, 0, reached), Modes())
     rows = spark.read.format("delta").load(f"{location}/_headwater/state").collect()
     shown = {row["sequence"]: row["published"] for row in rows if row["consumer"] == "whole"}
     assert shown == {until: published for until, _, published in steps}
     assert all(row["published"] for row in rows if row["consumer"] == "loose")
     assert len(rows) == 2 * 10
-    last = StateTable(store_at(spark, location), Writer("log", "whole")).written().last
+    last = StateTable(store_of("delta", spark, location), Writer("log", "whole")).written().last
     assert {entry.table.name: entry.version for entry in last} == {"a": 4, "b": 5, "c": 1}
 
 

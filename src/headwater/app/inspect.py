@@ -58,7 +58,7 @@ def _judge(log: dict[str, Any], live: dict[str, Any] | None, *, running: bool) -
 
 def _parked(log: dict[str, Any]) -> str:
     """Which tables Spark has parked, as a part of the summary."""
-    names = [parked_table(cursor["name"], SPARK) for cursor in log["cursors"]]
+    names = {parked_table(cursor["name"], SPARK) for cursor in log["cursors"]}
     parked = sorted(name for name in names if name is not None)
     more = f" and {len(parked) - _NAMED:,} more" if len(parked) > _NAMED else ""
     return f"parked: {', '.join(parked[:_NAMED])}{more}; " if parked else ""

@@ -35,6 +35,7 @@ def register(app: typer.Typer) -> None:
         epilog=example(
             "headwater spark release shop.yaml orders",
             "headwater spark release shop.yaml orders@scd2",
+            "headwater spark release shop.yaml orders --after 1200",
         ),
     )(release)
     spark_app.add_typer(checkpoint_app, name="checkpoint")
@@ -82,24 +83,32 @@ def _show_set(out: Report, facts: dict[str, Any]) -> None:
 def release(
     file: ConfigFile,
     table: Annotated[str, typer.Argument(help="The table: orders, public.orders, orders@scd2.")],
+    after: Annotated[
+        int | None,
+        typer.Option(min=0, metavar="SEQ", help="Leave out what comes up to this event, too."),
+    ] = None,
     as_json: Json = False,
 ) -> None:
-    """Let a parked table go on without events that the log has lost.
+    """Let a parked table go on without events that it cannot have.
 
     For a table that status shows with [spark-table-gap]: it takes what the log still holds, and
-    its rows may be wrong until verify --repair has mended them. Stop the pipeline first.
+    its rows may be wrong until verify --repair has mended them. For one whose events it can never
+    take, say --after. Stop the pipeline first.
     """
     from headwater.app.spark.release import release_table
 
     with reporting("spark release", as_json=as_json) as out:
-        facts = release_table(file, table)
+        facts = release_table(file, table, after)
         for each in facts["released"]:
+            if each["goes_on_after"] is None:
+                out.mark("ok", f"{each['table']} is not kept any more: its place is given up")
+                continue
             lost = each["without"]
-            after = f"{each['table']} goes on after event {each['goes_on_after']:,}"
+            after_event = f"{each['table']} goes on after event {each['goes_on_after']:,}"
             if lost is None:
-                out.mark("info", f"{after}: the log holds all that it lacks")
+                out.mark("info", f"{after_event}: the log holds all that it lacks")
             else:
-                out.mark("ok", f"{after}, without events {lost[0]:,} to {lost[1]:,}")
+                out.mark("ok", f"{after_event}, without events {lost[0]:,} to {lost[1]:,}")
         out.hint(f"headwater run {file}, then headwater verify {file} --repair")
         out.done(f"{len(facts['released'])} released", facts)
 

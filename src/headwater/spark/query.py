@@ -142,7 +142,11 @@ def start(
         writer = writer.trigger(availableNow=True)
     else:
         writer = writer.trigger(processingTime=f"{plan.interval_s} seconds")
-    query = writer.start()
+    try:
+        query = writer.start()
+    except BaseException:
+        session.streams.removeListener(progress)
+        raise
 
     def ended() -> None:
         last = query.lastProgress

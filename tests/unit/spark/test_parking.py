@@ -3,7 +3,7 @@
 import pytest
 
 from headwater.errors import ConfigError, DataError, TransientError
-from headwater.spark.apply.parking import Parking
+from headwater.spark.apply.parking import Held, Parking
 
 ERROR = DataError("value-mistyped", "x")
 
@@ -12,8 +12,8 @@ class MemoryPlaces:
     def __init__(self, **parked: int) -> None:
         self.kept = parked
 
-    def parked(self) -> dict[str, int]:
-        return dict(self.kept)
+    def parked(self) -> dict[str, Held]:
+        return {name: Held(after) for name, after in self.kept.items()}
 
     def park(self, name: str, after: int) -> None:
         self.kept[name] = after
@@ -26,10 +26,10 @@ def test_parked_table_is_tried_more_and_more_seldom() -> None:
     parking = Parking(MemoryPlaces(a=7), "park")
     tried = []
     for batch in range(1, 30):
-        for name, after in parking.due().items():
-            assert (name, after) == ("a", 7)
+        for name in parking.due():
+            assert (name, parking.stay(name).after) == ("a", 7)
             tried.append(batch)
-            parking.failed(name, after + batch, ERROR)
+            parking.failed(name, 7 + batch, ERROR)
     assert tried == [1, 6, 15]
 
 

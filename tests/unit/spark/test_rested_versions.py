@@ -27,6 +27,7 @@ MARK = _commit("WRITE", {"txn": {"appId": "headwater.expired", "version": 1}})
 MERGE = _commit("MERGE", *_files(changed=True))
 COLUMN = _commit("ADD COLUMNS", {"metaData": {}})
 FEED = _commit("DELETE", {"cdc": {"dataChange": False}})
+GONE_ON = _commit("WRITE", {"txn": {"appId": "headwater:log", "version": 9}})
 
 
 @pytest.mark.parametrize(
@@ -38,6 +39,7 @@ FEED = _commit("DELETE", {"cdc": {"dataChange": False}})
         pytest.param([(5, MERGE)], False, 4, id="changed at once"),
         pytest.param([(5, COLUMN)], True, 4, id="another column"),
         pytest.param([(5, FEED)], True, 4, id="told as changes only"),
+        pytest.param([(5, VACUUM), (6, GONE_ON)], False, 5, id="another position, no row"),
         # Whether the position is the same is asked only of what the log has forgotten.
         pytest.param([(5, OPTIMIZE)], False, 5, id="in sight"),
         pytest.param([(9, VACUUM), (10, VACUUM)], True, 10, id="forgotten, at its position"),
@@ -48,4 +50,4 @@ FEED = _commit("DELETE", {"cdc": {"dataChange": False}})
 def test_version_rests_until_a_commit_changes_rows(
     later: Sequence[tuple[int, Commit]], *, in_place: bool, rested: int
 ) -> None:
-    assert last_rested(4, later, in_place=in_place) == rested
+    assert last_rested(4, later, "headwater:log", in_place=in_place) == rested

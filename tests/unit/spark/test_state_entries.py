@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from headwater.event import TableId
-from headwater.spark.state.entry import Entry, Key, latest, out_of_step, passed_over
+from headwater.spark.state.entry import Entry, Key, latest, out_of_step, passed_over, without_events
 from headwater.spark.state.positions import complete_until, newly_kept, resumes
 from headwater.spark.state.table import Written
 from headwater.spark.table.target import Standing
@@ -47,7 +47,10 @@ def test_table_is_newly_kept_when_the_stream_left_it_out_or_kept_it_in_other_mod
     known: dict[Key, int] = {(table, "mirror"): 1 for table in (a, b, never)}
     assert newly_kept(Written(30, last), known) == {(b, "mirror"), (never, "mirror")}
     modes: dict[Key, int] = {(a, "scd2"): 1, (TableId(None, "new"), "mirror"): 1}
-    assert newly_kept(Written(30, last), modes) == {(a, "scd2")}
+    # Of one that was kept all along something would be written down, if only that it is to come.
+    assert newly_kept(Written(30, last), modes) == set(modes)
+    to_come = without_events((TableId(None, "new"), "mirror"), 30)
+    assert newly_kept(Written(30, (*last, to_come)), modes) == {(a, "scd2")}
     # What begins after all that the stream has seen is only new, and so is all of a new stream.
     assert newly_kept(Written(30, last), {(a, "scd2"): 31}) == set()
     assert newly_kept(Written(), known) == set()

@@ -139,18 +139,17 @@ def survey(session: Session, job: TableJob) -> Survey:
     from headwater.app.spark.targets import targets_of
     from headwater.spark.checkpoint.folder import CheckpointFolder
     from headwater.spark.state.positions import places
-    from headwater.spark.state.store import store_at
+    from headwater.spark.state.store import store_of
     from headwater.spark.state.table import StateTable, Writer
 
     info = SqliteLog(job.log_path).info()
     cursors = {cursor.name: cursor.acked for cursor in info.cursors}
     parked = {parked_table(name, job.consumer) for name in cursors}
     writer = Writer(info.log_id, job.consumer)
-    table = StateTable(store_at(session, job.location), writer)
-    written = table.written()
     targets = targets_of(job.table_format, job.location, info.log_id)
-    if targets is None:
+    if targets is None or job.table_format == "parquet":
         raise ConfigError("spark-no-versions", "the tables are Parquet's", where=job.location)
+    written = StateTable(store_of(job.table_format, session, job.location), writer).written()
     with closing(SqliteLog(job.log_path).reader()) as reader:
         found = places(session, targets, reader, job.kept(), written)
     return Survey(

@@ -39,7 +39,7 @@ from headwater.spark.query import RunningStream, StreamPlan, start
 from headwater.spark.source.datasource import NAME
 from headwater.spark.source.typed_read import TypedRead
 from headwater.spark.state.publish import Publication
-from headwater.spark.state.store import store_at
+from headwater.spark.state.store import store_of
 from headwater.spark.state.table import Writer
 from headwater.spark.table.iceberg import CATALOG_PREFIX
 from headwater.spark.table.parquet import SnapshotPolicy
@@ -162,9 +162,12 @@ class TableJob:
         acked = {place.name: place.acked for place in log.places()}.get(self.consumer)
         if acked is None or CheckpointFolder(session, self.checkpoint).is_there():
             return
-        known = self.table_format != "parquet" and store_at(session, self.location).version() >= 0
+        kind = self.table_format
+        if kind != "parquet" and store_of(kind, session, self.location).version() >= 0:
+            return
+        self._places().clear()
         begin = log.info().bounds.tail - 1
-        if not known and begin < acked:
+        if begin < acked:
             _LOG.warning("the target is new: all of the log is read", extra={"after": begin})
             log.rewind(self.consumer, begin)
 
@@ -175,7 +178,8 @@ class TableJob:
         """
         if self._places().parked():
             return uuid4().hex
-        return sha256(repr((self.kept(), self.table_format)).encode()).hexdigest()[:16]
+        kept = (self.kept(), self.table_format, self.location)
+        return sha256(repr(kept).encode()).hexdigest()[:16]
 
     def status(self) -> dict[str, dict[str, Any]]:
         """How each table that it has written fares, by name and mode: place, lag, rate, parked."""

@@ -61,6 +61,11 @@ ENTRIES = section(
         "headwater spark release FILE TABLE, then headwater verify FILE --repair",
     ),
     (
+        "spark-release-after",
+        "A table cannot go on after an event that the log does not hold.",
+        "headwater log info FILE tells which events it has.",
+    ),
+    (
         "spark-not-parked",
         "The table is not parked.",
         "headwater status FILE shows the tables that are.",

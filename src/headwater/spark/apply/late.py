@@ -8,18 +8,19 @@ it needs the log, and it goes there as a parked table does, with a place that re
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
 from headwater.contract import TableHistory
 from headwater.spark.apply.job import Job, SetBackError
-from headwater.spark.apply.parking import Parking
+from headwater.spark.apply.parking import Parking, Stay
 from headwater.spark.modes import Modes, name_of
 from headwater.spark.state.entry import Key, latest
 from headwater.spark.state.positions import newly_kept, resumes
 from headwater.spark.state.publish import Publication
+from headwater.spark.state.table import Written
 from headwater.spark.table.target import Loadable, Standing, Targets
 
 # The log is read in parts of this many events, whatever a table lacks.
@@ -47,32 +48,48 @@ class Late:
         if self._met:
             return
         written, known = self.publication.written(session), self.modes.known(self.history)
-        last = latest(written.last)
+        self._give_up({name_of(*key) for key in known})
         if written.until:
             new = newly_kept(written, known)
         else:
             new = {key for key, first in known.items() if first <= after}
-        found = {
-            key: self._standing(session, key) for key in new if name_of(*key) not in self.parking
-        }
-        if written.until or not any(found.values()):
-            for key, standing in found.items():
-                if standing is None or standing.version is not None:
-                    self._park(key, resumes(standing or _NOT_THERE, last.get(key), known[key]))
+        for key in new:
+            if name_of(*key) not in self.parking:
+                place = self._lacking(session, key, written, known[key])
+                if place is not None:
+                    self._park(key, place)
         self._met = True
 
-    def _standing(self, session: SparkSession, key: Key) -> Standing | None:
-        """Where a table stands, without a version while it is being loaded; None: nowhere."""
+    def _give_up(self, kept: Collection[str]) -> None:
+        """Parked in a mode that the table is kept in no more: nobody will ask for its place."""
+        for name in [name for name, _ in self.parking if name not in kept]:
+            _LOG.warning("place of a mode that is not kept is given up", extra={"table": name})
+            self.parking.released(name)
+
+    def _lacking(self, session: SparkSession, key: Key, written: Written, first: int) -> int | None:
+        """After which event a table lacks what the stream has passed; None if nothing is known."""
         target = self.targets.open(session, *key)
-        standing = target.standing()
-        if standing.version is not None:
-            return standing
-        loading = isinstance(target, Loadable) and target.generation().taken() is not None
-        return standing if loading else None
+        standing, entry = target.standing(), latest(written.last).get(key)
+        if standing.version is not None:  # without a state its own position is all that is known
+            return resumes(standing, entry, first) if written.until else None
+        taken = target.generation().taken() if isinstance(target, Loadable) else None
+        if taken is None:
+            return resumes(_NOT_THERE, entry, first)
+        # It is being loaded, and in step unless rows of the table were passed over since.
+        passed = (each.sequence for each in written.last if each.is_left and each.table == key[0])
+        return max(taken.rows, first - 1) if max(passed, default=0) > taken.until else None
 
     def least(self, key: Key) -> int:
         """Up to where the table was seen, and must therefore be."""
         return self.publication.applied(key)
+
+    def least_of(self, key: Key, stay: Stay) -> int:
+        """The same of a parked table: one that was set back before its place is being made anew.
+
+        People may have let it go on without what it lacks.
+        """
+        least = self.least(key)
+        return 0 if stay.released or stay.after < least else least
 
     def set_back(self, job: Job, error: SetBackError) -> None:
         """Park a table that lacks what it had."""

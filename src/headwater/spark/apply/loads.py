@@ -74,6 +74,10 @@ class Loads:
         self._begun: set[tuple[str, Mode]] = set()
         self._looked = False
 
+    def begun(self, table: TableId, mode: Mode) -> bool:
+        """Whether a table is known to be loading."""
+        return (str(table), mode) in self._begun
+
     def over(self, session: SparkSession, until: int, modes: Modes) -> list[tuple[TableId, Mode]]:
         """The tables whose load may be over at the end of a batch, seen from outside.
 

@@ -18,11 +18,19 @@ OnTableError = Literal["park", "halt"]
 _FIRST_WAIT, _LONGEST_WAIT = 4, 256
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """The last event that a parked table has taken; `released` is that people chose it."""
+
+    after: int
+    released: bool = False
+
+
 class Places(Protocol):
     """Where the places of parked tables are kept, by name."""
 
-    def parked(self) -> Mapping[str, int]:
-        """Every parked table with the last event that it has taken."""
+    def parked(self) -> Mapping[str, Held]:
+        """Every parked table with its place."""
         ...
 
     def park(self, name: str, after: int) -> None:
@@ -37,7 +45,7 @@ class Places(Protocol):
 class NoPlaces:
     """Implements Places for a stream that stops at the first failure."""
 
-    def parked(self) -> Mapping[str, int]:
+    def parked(self) -> Mapping[str, Held]:
         """Nothing is parked."""
         return {}
 
@@ -54,6 +62,7 @@ class Stay:
     """A parked table's stay: where it stopped, why, and when it is tried again."""
 
     after: int
+    released: bool = False
     error: Exception | None = None
     wait: int = 0
     waited: int = 0
@@ -69,7 +78,9 @@ class Parking:
 
     def __post_init__(self) -> None:
         """What an earlier process parked is tried with the first batch."""
-        self._stays = {name: Stay(after) for name, after in self.places.parked().items()}
+        self._stays = {
+            name: Stay(held.after, held.released) for name, held in self.places.parked().items()
+        }
 
     def __contains__(self, name: str) -> bool:
         return name in self._stays
@@ -77,13 +88,17 @@ class Parking:
     def __iter__(self) -> Iterator[tuple[str, Stay]]:
         return iter(self._stays.items())
 
-    def due(self) -> dict[str, int]:
-        """The tables to try in this batch, with the last event that each has taken."""
-        tried = {}
+    def stay(self, name: str) -> Stay:
+        """Where a parked table stopped."""
+        return self._stays[name]
+
+    def due(self) -> list[str]:
+        """The tables to try in this batch."""
+        tried = []
         for name, stay in self._stays.items():
             stay.waited += 1
             if stay.waited > stay.wait:
-                tried[name] = stay.after
+                tried.append(name)
         return tried
 
     def released(self, name: str) -> None:

@@ -94,6 +94,7 @@ class Reports:
         """A table took a batch; it is not parked then."""
         with self._lock:
             self._tables[report.name] = report
+            self._errors.pop(report.name, None)
             self._reached = max(self._reached, report.sequence)
         self.watch.applied(report)
 

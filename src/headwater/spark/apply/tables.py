@@ -32,7 +32,7 @@ from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes, name_of
 from headwater.spark.policy import TablePolicy
 from headwater.spark.state.entry import Key
-from headwater.spark.state.positions import reached, tables_there
+from headwater.spark.state.positions import reached
 from headwater.spark.state.publish import Finished, Publication
 from headwater.spark.table.target import Targets
 
@@ -93,45 +93,63 @@ class Tables:
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """Apply one micro-batch to every table in it."""
         failpoint("spark.batch.begin")
-        look = partial(self._look, batch_id=batch_id)
+        session, look = frame.sparkSession, partial(self._look, batch_id=batch_id)
         with self._held(frame, look) as (batch, name):
             if self._late is not None:
-                self._late.meet(frame.sparkSession, batch.after)
+                self._late.meet(session, batch.after)
             jobs = [job for job in self._jobs(batch, name) if job.name not in self.parking]
             done = list(self._in_step(self._run(frame, jobs)))
             # A batch may be empty: the end of a load has no event of its own.
-            due = self.parking.due() if batch.until else {}
-            for table, after in due.items():
-                done += self._catch_up(frame, table, after, batch.until)
-            failed = self._settle(frame, done, batch.after)
-            switched = self._finish_loads(frame, batch)
-        self._publish(frame, batch, [*(job.key for job, _ in done), *switched], failed)
+            due = self.parking.due() if batch.until else []
+            caught: list[Key] = []
+            for table in due:
+                tries, is_well = self._catch_up(frame, table, batch.until)
+                done += tries
+                caught += is_well
+            self._settle(session, done, batch.after, caught)
+            switched = self._finish_loads(session, batch)
+        moved = [*(job.key for job, _ in done), *switched, *caught]
+        self._publish(session, batch, moved, caught)
+        for key in caught:  # what was published says that they lack nothing
+            self.parking.released(name_of(*key))
+            self.reports.released(name_of(*key))
         self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
 
     def _publish(
-        self, frame: DataFrame, batch: Contents, moved: Iterable[Key], failed: Collection[Key]
+        self, session: SparkSession, batch: Contents, moved: Iterable[Key], caught: Collection[Key]
     ) -> None:
-        """Make the versions known that belong together now. What failed may not even open."""
+        """Make the versions known that belong together now. What is parked may not even open."""
         if self.publication is None:
             return
-        session = frame.sparkSession
-        well = [key for key in dict.fromkeys(moved) if key not in failed]
-        with ThreadPoolExecutor(self.at_once) as pool:
-            found = pool.map(lambda key: reached(self.targets, session, *key), well)
         modes = self.modes.knowing(self.history)
+        known = modes.known(self.history)
+        failed = {key for key in known if key not in caught and name_of(*key) in self.parking}
+        well = [key for key in dict.fromkeys(moved) if key not in failed]
+        unmet = self.publication.unmet(session, known).difference(well, failed) if well else ()
+        with ThreadPoolExecutor(self.at_once) as pool:
+            looked = pool.map(
+                lambda key: (key, reached(self.targets, session, *key)),
+                [*well, *(key for key in unmet if not self._lake.loads.begun(*key))],
+            )
+        found = dict(looked)
         unkept = (each.schema.table for each in batch.tables if not modes.of(each.schema.table))
         self.publication(
             session,
             Finished(
                 batch.until,
                 batch.committed_at_us,
-                [each for each in found if each],
+                [each for key in well if (each := found[key])],
+                there=[each for key, each in found.items() if each and key in unmet],
+                missing=[
+                    key
+                    for key, each in found.items()
+                    if each is None and not self._lake.loads.begun(*key)
+                ],
                 passed=(*batch.passed, *unkept),
                 failed=tuple(failed),
             ),
             modes,
-            lambda: tables_there(session, self.targets, modes.known(self.history), failed),
         )
 
     def _keep(self, frame: DataFrame, written: Iterable[Job]) -> None:
@@ -188,26 +206,53 @@ class Tables:
             else:
                 yield job, work
 
-    def _catch_up(self, frame: DataFrame, name: str, after: int, until: int) -> list[Done]:
-        """Bring a table that is behind to the end of the batch, from the log."""
-        found, done = self._named(name), list[Done]()
-        if self.reread is None or found is None:
-            return done
+    def _catch_up(
+        self, frame: DataFrame, name: str, until: int
+    ) -> tuple[list[Done], tuple[Key, ...]]:
+        """Bring a table that is behind to the end of the batch, from the log; its key if it is."""
+        key, done, session = self._named(name), list[Done](), frame.sparkSession
+        if self.reread is None or key is None:
+            return done, ()
+        stay = self.parking.stay(name)
         try:
-            for between in parts(after, until):
-                done += self._took(frame, found, between)
-                if any(work.exception() for _, work in done):
-                    return done
+            for between in parts(stay.after, until):
+                tries = self._took(frame, key, between)
+                took = list(self._in_step(tries))
+                done += took
+                if len(took) < len(tries):  # it lacks what it had: from there, then
+                    again, is_well = self._catch_up(frame, name, until)
+                    return [*done, *again], is_well
+                if any(work.exception() for _, work in took):
+                    return done, ()
         except GapError as exc:
-            error = DataError("spark-table-gap", f"{name}: {exc.message}", where=exc.where)
-            if not self.parking.may_park(name, error, alone=True):
-                raise error from exc
-            self.parking.failed(name, after, error)
-            return []
-        if not done:  # what it failed at is not for it: nothing is left to take
-            self.parking.released(name)
-            self.reports.released(name)
-        return done
+            gap = DataError("spark-table-gap", f"{name}: {exc.message}", where=exc.where)
+            self._set_aside(session, name, stay.after, gap)
+            return done, ()
+        try:
+            self._bring(session, key, until)
+        except Exception as exc:  # noqa: BLE001 - whose it is, is seen there
+            self._set_aside(session, name, stay.after, exc)
+            return done, ()
+        return done, (key,)
+
+    def _bring(self, session: SparkSession, key: Key, until: int) -> None:
+        """Have a table say itself that it lacks nothing: the last events may be of others alone."""
+        loads = self._lake.loads
+        with self._sessions.one(session) as own:
+            target = self.targets.open(own, *key)
+            if key in loads.over(own, until, self.modes):
+                loads.finish(target, *key, until)
+            standing = target.standing()
+            if standing.version is not None and standing.applied < until:
+                target.mark(until)
+
+    def _set_aside(self, session: SparkSession, name: str, after: int, exc: Exception) -> None:
+        """Park a table for an error of its own; any other fails the batch, which comes again."""
+        error = exc if isinstance(exc, HeadwaterError) else classified(exc, name)
+        if not self.parking.may_park(name, error, alone=self._is_storage_there(session)):
+            raise error from exc
+        self.parking.failed(name, after, error)
+        self.reports.parked(name, after, error)
 
     def _took(self, frame: DataFrame, key: Key, between: tuple[int, int]) -> list[Done]:
         """What came of a part of the log for one table."""
@@ -217,8 +262,10 @@ class Tables:
         events = self.reread(frame, *between)
         ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
         look = partial(self._look.late, table=table, between=between)
+        stay = self.parking.stay(name_of(*key))
+        least = 0 if self._late is None else self._late.least_of(key, stay)
         with self._held(events.where(ours), look) as (batch, view):
-            jobs = [Job(changes, mode, view, between[1]) for changes in batch.tables]
+            jobs = [Job(changes, mode, view, between[1], least) for changes in batch.tables]
             return self._run(frame, jobs)
 
     def _named(self, name: str) -> Key | None:
@@ -235,33 +282,29 @@ class Tables:
             run(job, session, self._lake)
         return time.perf_counter() - begin
 
-    def _finish_loads(self, frame: DataFrame, batch: Contents) -> list[Key]:
+    def _finish_loads(self, session: SparkSession, batch: Contents) -> list[Key]:
         """A table that the batch does not mention may have had the last of its rows before."""
-        loads, finished = self._lake.loads, []
-        for table, mode in loads.over(frame.sparkSession, batch.until, self.modes):
+        loads, finished = self._lake.loads, list[Key]()
+        for table, mode in loads.over(session, batch.until, self.modes):
             name = name_of(table, mode)
             if name in self.parking:
                 continue
             try:
-                with self._sessions.one(frame.sparkSession) as session:
-                    target = self.targets.open(session, table, mode)
-                    loads.finish(target, table, mode, batch.until)
+                with self._sessions.one(session) as own:
+                    loads.finish(self.targets.open(own, table, mode), table, mode, batch.until)
                     finished.append((table, mode))
-            except Exception as exc:
-                error = exc if isinstance(exc, HeadwaterError) else classified(exc, str(table))
-                alone = self._is_storage_there(frame.sparkSession)
-                if not self.parking.may_park(name, error, alone=alone):
-                    raise error from exc
-                self.parking.failed(name, batch.after, error)
-                self.reports.parked(name, batch.after, error)
+            except Exception as exc:  # noqa: BLE001 - whose it is, is seen there
+                self._set_aside(session, name, batch.after, exc)
         return finished
 
-    def _settle(self, frame: DataFrame, done: Sequence[Done], after: int) -> set[Key]:
+    def _settle(
+        self, session: SparkSession, done: Sequence[Done], after: int, caught: Collection[Key]
+    ) -> None:
         """Park what failed by itself; anything else fails the batch, which comes again."""
         failed = {job.key for job, work in done if work.exception() is not None}
         went_on = any(job.key not in failed for job, _ in done)
         # Several tables that fail for one reason are not each one's own affair.
-        alone = went_on or (len(failed) == 1 and self._is_storage_there(frame.sparkSession))
+        alone = went_on or (len(failed) == 1 and self._is_storage_there(session))
         for job, work in done:
             error = work.exception()
             if error is not None and not (
@@ -272,15 +315,13 @@ class Tables:
             error = work.exception()
             if isinstance(error, Exception):
                 self.parking.failed(job.name, after, error)
-            elif job.name in self.parking and job.key not in failed:
-                self.parking.released(job.name)
-                self.reports.released(job.name)
             if error is None:
                 report = TableReport(job.name, job.until, job.changes.events, work.result())
                 self.reports.applied(report)
+        well = {name_of(*key) for key in caught}
         for name, stay in self.parking:
-            self.reports.parked(name, stay.after, stay.error)
-        return failed
+            if name not in well:
+                self.reports.parked(name, stay.after, stay.error)
 
     def _is_storage_there(self, session: SparkSession) -> bool:
         """Whether the place of the tables answers: else none of them is to blame."""

@@ -77,16 +77,18 @@ def as_of(
 ) -> AsOf:
     """The newest published set up to `sequence`, or of all; each of its versions can be read."""
     store = store_at(session, location)
+    if store is None:
+        raise _nothing(location)
     writer = _writer(store, location, consumer, log_id)
     rows = StateTable(store, writer).rows()
     until = _published(rows, sequence, location)
-    kept = [entry for entry in last_entries(rows, until) if not entry.is_left]
+    kept = [entry for entry in last_entries(rows, until) if entry.is_there]
     entries = [store.rested(entry, writer.log_id) for entry in kept]
     if not entries:
         raise _nothing(location)
     tables = tuple(_versions(entries, store))
     for each in tables:
-        reason = store.unreadable(each.entry)
+        reason = store.unreadable(each.entry, writer.log_id)
         if reason is not None:
             raise GapError(
                 "as-of-gone",

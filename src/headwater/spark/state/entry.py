@@ -10,8 +10,8 @@ from headwater.event import TableId
 from headwater.spark.modes import Mode
 
 Key = tuple[TableId, Mode]
-# The version of a table that the stream keeps no more.
-_LEFT = -1
+# What stands for the version of a table that is kept no more, and of one that is yet to come.
+LEFT, NONE = -1, -2
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +31,8 @@ class Entry:
 
     `applied` is the table's own position. It is smaller than `sequence` if the table did not take
     the batch, and larger if it had already gone on, before a crash for example. `published` says
-    that at `sequence` all tables together may be read. Of a table that the stream keeps no more,
-    `applied` is the last event up to which it lacks nothing.
+    that at `sequence` all tables together may be read. Of a table that the stream keeps no more, or
+    for which no event has come yet, `applied` is the last event up to which it lacks nothing.
     """
 
     sequence: int
@@ -53,12 +53,22 @@ class Entry:
     @property
     def is_left(self) -> bool:
         """Whether the stream keeps the table no more: what it says was true until then."""
-        return self.version == _LEFT
+        return self.version == LEFT
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the stream keeps the table, and it had a version then."""
+        return self.version >= 0
+
+    @property
+    def never_was(self) -> bool:
+        """Whether there was no table whenever the stream looked."""
+        return not self.path
 
     def left(self, sequence: int, before: int) -> Entry:
         """That the stream keeps it no more, from `sequence` on; `before` ends the last batch."""
         whole = before if self.stands_at(before) else self.applied
-        return replace(self, sequence=sequence, version=_LEFT, applied=whole, published=False)
+        return replace(self, sequence=sequence, version=LEFT, applied=whole, published=False)
 
     def stands_at(self, sequence: int) -> bool:
         """Whether this version is the table at `sequence`, given that no later entry is."""
@@ -67,17 +77,17 @@ class Entry:
 
 def passed_over(table: TableId, mode: Mode, sequence: int) -> Entry:
     """That the stream did not take what a batch held of a table, which it has never kept."""
-    return Entry(
-        sequence=sequence,
-        table=table,
-        mode=mode,
-        path="",
-        version=_LEFT,
-        applied=0,
-        published=False,
-        committed_at_us=0,
-        applied_at_us=time.time_ns() // 1000,
-    )
+    return _without_table((table, mode), sequence, LEFT, applied=0)
+
+
+def without_events(key: Key, sequence: int) -> Entry:
+    """That a table which the stream keeps is yet to come: up to there nothing was told of it."""
+    return _without_table(key, sequence, NONE, applied=sequence)
+
+
+def _without_table(key: Key, sequence: int, version: int, *, applied: int) -> Entry:
+    now = time.time_ns() // 1000
+    return Entry(sequence, *key, "", version, applied, False, 0, now)  # noqa: FBT003 - unpublished
 
 
 def latest(entries: Iterable[Entry]) -> dict[Key, Entry]:
@@ -93,5 +103,5 @@ def latest(entries: Iterable[Entry]) -> dict[Key, Entry]:
 def out_of_step(last: Mapping[Key, Entry], sequence: int) -> tuple[Entry, ...]:
     """The tables that are not where the others are at `sequence`; none: the set is whole."""
     return tuple(
-        entry for entry in last.values() if not entry.is_left and not entry.stands_at(sequence)
+        entry for entry in last.values() if entry.is_there and not entry.stands_at(sequence)
     )

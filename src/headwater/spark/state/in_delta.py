@@ -68,6 +68,6 @@ class DeltaStore:
         """By the path, which needs no catalog."""
         return f"SELECT * FROM delta.{quoted(self.place(entry))} VERSION AS OF {entry.version}"
 
-    def unreadable(self, entry: Entry) -> str | None:
-        """VACUUM removes files."""
-        return unreadable(self._session, self.place(entry), entry.version)
+    def unreadable(self, entry: Entry, log_id: str) -> str | None:
+        """VACUUM removes files, and one that was made anew has other rows by the same number."""
+        return unreadable(self._session, self.place(entry), entry, app_of(log_id))

@@ -78,8 +78,9 @@ class IcebergStore:
         """By the name that the table has in a session of theirs."""
         return f"SELECT * FROM {self._address(entry).public} VERSION AS OF {entry.version}"
 
-    def unreadable(self, entry: Entry) -> str | None:
-        """A snapshot that has expired is gone with its files."""
+    def unreadable(self, entry: Entry, log_id: str) -> str | None:
+        """A snapshot that has expired is gone with its files; its id is that of no other."""
+        del log_id
         address = self._address(entry)
         if not self._session.catalog.tableExists(address.name):
             return "there is no such table"

@@ -7,7 +7,7 @@ nothing up to there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -39,25 +39,14 @@ def newly_kept(written: Written, known: Mapping[Key, int]) -> set[Key]:
     """The tables that a stream keeps now and did not before: it may have passed over their events.
 
     It left them out, or kept them in other modes alone. `known` are the kept tables, each with its
-    first event.
+    first event. A table that is being loaded has no entry either.
     """
     last = latest(written.last)
-    met = {entry.table for entry in written.last}
     return {
         key
         for key, first in known.items()
-        if (last[key].is_left if key in last else key[0] in met and first <= written.until)
+        if (last[key].is_left if key in last else first <= written.until)
     }
-
-
-def tables_there(
-    session: SparkSession, targets: Targets, known: Iterable[Key], failed: Collection[Key] = ()
-) -> Iterator[Reached]:
-    """Those of the known tables that exist and have taken something; what failed may not open."""
-    for key in known:
-        found = None if key in failed else reached(targets, session, *key)
-        if found is not None and found.applied:
-            yield found
 
 
 def reached(targets: Targets, session: SparkSession, table: TableId, mode: Mode) -> Reached | None:
@@ -92,9 +81,9 @@ def places(
 
 
 def resumes(standing: Standing, entry: Entry | None, first: int) -> int:
-    """After which event a table goes on that is newly kept; one that is not there begins anew."""
+    """After which event a table goes on that is newly kept; one that is gone begins anew."""
     if standing.version is None:
-        return first - 1
+        return max(first - 1, entry.applied if entry is not None and entry.never_was else 0)
     return max(standing.applied, first - 1, 0 if entry is None else entry.applied)
 
 
@@ -107,6 +96,7 @@ def complete_until(standing: Standing, entry: Entry | None, state_until: int, fi
     applied = standing.applied
     if not state_until:
         return applied or first - 1
-    if entry is None or entry.sequence <= entry.applied <= applied:
+    seen = 0 if entry is None or entry.never_was else entry.applied
+    if entry is None or (entry.sequence <= entry.applied and seen <= applied):
         return max(applied, state_until)
     return applied or first - 1

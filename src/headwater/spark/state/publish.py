@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
@@ -11,7 +11,15 @@ from pyspark.sql import SparkSession
 from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark.modes import Modes
-from headwater.spark.state.entry import Entry, Key, Reached, latest, out_of_step, passed_over
+from headwater.spark.state.entry import (
+    Entry,
+    Key,
+    Reached,
+    latest,
+    out_of_step,
+    passed_over,
+    without_events,
+)
 from headwater.spark.state.store import Kind, store_of
 from headwater.spark.state.table import StateTable, Writer, Written
 
@@ -20,13 +28,16 @@ from headwater.spark.state.table import StateTable, Writer, Written
 class Finished:
     """A batch that went through: its end, the newest commit time in it, and what it moved.
 
-    `passed` are tables of which it held rows that nobody keeps, `failed` those that did not take
-    it.
+    `there` are tables that it did not move and the state has not met, `missing` those that lack
+    nothing and are yet to come. `passed` are tables of which it held rows that nobody keeps,
+    `failed` those that did not take all up to its end.
     """
 
     until: int
     committed_at_us: int
     reached: Sequence[Reached]
+    there: Sequence[Reached] = ()
+    missing: Sequence[Key] = ()
     passed: Sequence[TableId] = ()
     failed: Sequence[Key] = ()
 
@@ -57,7 +68,12 @@ class Publication:
     def applied(self, key: Key) -> int:
         """Up to where a table was seen by now, without another look; 0 if it never was."""
         entry = self._last.get(key)
-        return 0 if entry is None or entry.is_left else entry.applied
+        return entry.applied if entry is not None and entry.is_there else 0
+
+    def unmet(self, session: SparkSession, kept: Iterable[Key]) -> set[Key]:
+        """Those of the kept tables of which nothing was written down."""
+        self._refreshed(session)
+        return {key for key in kept if key not in self._last}
 
     def _refreshed(self, session: SparkSession) -> StateTable:
         table = StateTable(store_of(self.kind, session, self.location), self.writer)
@@ -67,23 +83,18 @@ class Publication:
             self._last, self._until, self._version = latest(written.last), written.until, version
         return table
 
-    def __call__(
-        self,
-        session: SparkSession,
-        batch: Finished,
-        modes: Modes,
-        present: Callable[[], Iterable[Reached]],
-    ) -> None:
-        """Write the batch down once; `present` finds the tables from before there was a state."""
+    def __call__(self, session: SparkSession, batch: Finished, modes: Modes) -> None:
+        """Write the batch down once."""
         table = self._refreshed(session)
         moved = self._news(batch)
-        if self._until >= batch.until and not moved:
+        missing = [key for key in batch.missing if self._is_met_anew(key)]
+        if self._until > batch.until or (self._until == batch.until and not (moved or missing)):
             return
         if not (self._last or moved or batch.passed):  # tables are being loaded: none can be seen
             return
         fresh = [self._entry(each, batch, batch.until) for each in moved]
-        if not self._until:
-            fresh += self._older(batch, present())
+        fresh += [without_events(key, batch.until) for key in missing]
+        fresh += self._older(batch)
         fresh += self._unkept(batch, modes)
         fresh += self._behind(batch)
         last = {**self._last, **latest(fresh)}
@@ -107,10 +118,15 @@ class Publication:
                 yield passed_over(table, modes.default, batch.until)
 
     def _behind(self, batch: Finished) -> Iterator[Entry]:
-        """Those that did not take the batch stand where they stood, and so make no whole set."""
+        """Those that did not take the batch stand where they stood, and so make no whole set.
+
+        It is said once: what is behind stays so until it has moved.
+        """
         for key in batch.failed:
             entry = self._last.get(key)
-            if entry is not None and not entry.is_left:
+            if entry is None or entry.is_left or entry.applied == batch.until:
+                continue
+            if entry.stands_at(batch.until):
                 yield replace(entry, sequence=batch.until)
 
     def _news(self, batch: Finished) -> Sequence[Reached]:
@@ -123,17 +139,20 @@ class Publication:
 
     def _is_news(self, reached: Reached, until: int) -> bool:
         entry = self._last.get((reached.table, reached.mode))
-        if entry is None or entry.is_left:
+        if entry is None or not entry.is_there:
             return True
         return not entry.stands_at(until) and reached.applied > entry.applied
 
-    def _older(self, batch: Finished, present: Iterable[Reached]) -> list[Entry]:
+    def _is_met_anew(self, key: Key) -> bool:
+        entry = self._last.get(key)
+        return entry is None or entry.is_left
+
+    def _older(self, batch: Finished) -> list[Entry]:
         """Tables that the batch did not touch stand at their own position, or ahead of it."""
-        moved = {(each.table, each.mode) for each in batch.reached}
         return [
             self._entry(each, batch, min(each.applied, batch.until))
-            for each in present
-            if (each.table, each.mode) not in moved
+            for each in batch.there
+            if each.applied
         ]
 
     def _entry(self, reached: Reached, batch: Finished, sequence: int) -> Entry:

@@ -10,11 +10,14 @@ from pyspark.sql import SparkSession
 
 from headwater.spark.gateway.files import Files
 from headwater.spark.gateway.scala import activate, none
-from headwater.spark.table.deltalog import beyond_retention, log_at
+from headwater.spark.state.entry import Entry
+from headwater.spark.table.deltalog import beyond_retention, carried, log_at
+
+_ANOTHER = "the table is another one: it was restored or made anew"
 
 
-def unreadable(session: SparkSession, path: str, version: int) -> str | None:
-    """Why the version cannot be read, or None.
+def unreadable(session: SparkSession, path: str, entry: Entry, app_id: str) -> str | None:
+    """Why the version of an entry cannot be read, or None.
 
     Only files that the newest version does not need can be gone, so only those are looked for.
     """
@@ -22,13 +25,15 @@ def unreadable(session: SparkSession, path: str, version: int) -> str | None:
     try:
         log = log_at(session, path)
         newest = log.update(False, nothing, nothing)  # noqa: FBT003 - py4j has no names
-        if int(newest.version()) < version:
-            return "the table is older: it was restored or made anew"
-        if int(newest.version()) == version:
-            return None
+        if int(newest.version()) < entry.version:
+            return _ANOTHER
+        if int(newest.version()) == entry.version:
+            return None if carried(newest, app_id) == entry.applied else _ANOTHER
         activate(session)
         with beyond_retention(session):  # what reading it would meet, shows here
-            then = log.getSnapshotAt(version, nothing, nothing, True)  # noqa: FBT003
+            then = log.getSnapshotAt(entry.version, nothing, nothing, True)  # noqa: FBT003
+        if carried(then, app_id) != entry.applied:
+            return _ANOTHER
         wanted = _files(then, log.dataPath()) - _files(newest, log.dataPath())
         files = Files(session, path)
         gone = [name for name in sorted(wanted) if not files.exists(name)]

@@ -30,12 +30,14 @@ def rested(session: SparkSession, path: str, entry: Entry, app_id: str) -> int:
             return entry.version
         later = _commits(session, path, entry.version, int(snapshot.version()))
         in_place = carried(snapshot, app_id) == entry.applied
-        return last_rested(entry.version, later, in_place=in_place)
+        return last_rested(entry.version, later, app_id, in_place=in_place)
     except (Py4JJavaError, PySparkException):  # `unreadable` meets the same, and tells it
         return entry.version
 
 
-def last_rested(version: int, later: Iterable[tuple[int, Commit]], *, in_place: bool) -> int:
+def last_rested(
+    version: int, later: Iterable[tuple[int, Commit]], app_id: str, *, in_place: bool
+) -> int:
     """The last version before a commit that changes rows, of those that follow.
 
     Delta's log forgets its oldest commits. What those did not change shows in the newest version,
@@ -44,19 +46,23 @@ def last_rested(version: int, later: Iterable[tuple[int, Commit]], *, in_place: 
     at, forgotten = version, False
     for number, commit in later:
         forgotten |= number != at + 1
-        if changes_rows(commit):
+        if changes_rows(commit, app_id):
             return version if forgotten else at
         at = number
     return version if forgotten and not in_place else at
 
 
-def changes_rows(commit: Commit) -> bool:
-    """Whether a commit does more than to write the same rows into other files, or a setting."""
+def changes_rows(commit: Commit, app_id: str) -> bool:
+    """Whether a commit does more than to write the same rows into other files, or a setting.
+
+    One that moves the log's position does: the rows are then those of another moment.
+    """
     actions = [json.loads(line) for line in commit if line.strip()]
     infos = [each["commitInfo"] for each in actions if "commitInfo" in each]
     sets = any(each.get("operation") in _SETTINGS for each in infos)
     return any(
         "cdc" in each
+        or each.get("txn", {}).get("appId") == app_id
         or ("metaData" in each and not sets)
         or any(each.get(kind, {}).get("dataChange", False) for kind in ("add", "remove"))
         for each in actions

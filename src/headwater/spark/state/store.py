@@ -51,7 +51,7 @@ class Store(Protocol):
         """The statement that reads this version."""
         ...
 
-    def unreadable(self, entry: Entry) -> str | None:
+    def unreadable(self, entry: Entry, log_id: str) -> str | None:
         """Why the version can no longer be read, or None."""
         ...
 
@@ -63,9 +63,12 @@ def store_of(kind: Kind, session: SparkSession, location: str) -> Store:
     return DeltaStore(session, location)
 
 
-def store_at(session: SparkSession, location: str) -> Store:
-    """The store of the lake that is at a location, by what is there."""
+def store_at(session: SparkSession, location: str) -> Store | None:
+    """The store of the lake that is at a location, by what is there; None if nothing is."""
     if location.startswith(CATALOG_PREFIX):
         return IcebergStore(session, location)
-    is_iceberg = Files(session, location).exists(f"{state_path(location)}/metadata")
-    return store_of("iceberg" if is_iceberg else "delta", session, location)
+    kinds: dict[Kind, str] = {"delta": "_delta_log", "iceberg": "metadata"}
+    files, place = Files(session, location), state_path(location)
+    found = (kind for kind, folder in kinds.items() if files.exists(f"{place}/{folder}"))
+    kind = next(found, None)
+    return None if kind is None else store_of(kind, session, location)

@@ -20,7 +20,7 @@ from pyspark.sql import functions as f
 from headwater.event import TableId
 from headwater.spark.modes import Mode
 from headwater.spark.state.columns import COLUMNS
-from headwater.spark.state.entry import Entry
+from headwater.spark.state.entry import LEFT, Entry
 from headwater.spark.state.store import Store
 
 _TIMES = ("committed_at", "applied_at")
@@ -117,7 +117,7 @@ def _newest(rows: DataFrame) -> list[Row]:
 
     Of two at one number, the one of a table that is kept counts and not the one that says it left.
     """
-    order = f.struct("sequence", f.col("version") >= 0, "applied")
+    order = f.struct("sequence", f.col("version") != LEFT, "applied")
     micros = [f.unix_micros(name).alias(name) for name in _TIMES]
     plain = [name for name in COLUMNS if name not in _TIMES]
     newest = rows.groupBy("schema", "table", "mode").agg(

@@ -23,6 +23,7 @@ from headwater.spark.sql import column_list, literal, quoted
 from headwater.spark.table.alteration import Alteration
 from headwater.spark.table.claim import other_log
 from headwater.spark.table.delta_columns import shape_of, statements, table_properties
+from headwater.spark.table.delta_commit import advance
 from headwater.spark.table.delta_files import KnownFiles
 from headwater.spark.table.delta_replace import Replacement
 from headwater.spark.table.delta_upkeep import DeltaUpkeep
@@ -200,6 +201,10 @@ class DeltaTarget:
                 self._session.sql(statement(self._name, view))
         finally:
             self._session.catalog.dropTempView(view)
+
+    def mark(self, until: int) -> None:
+        """Bring the table to `until` by a commit that has nothing but the position."""
+        advance(self._session, self._path, self._app_id, until)
 
     def contended(self, error: Exception) -> bool:
         """Whether Delta has found another commit between the beginning and the end of one."""

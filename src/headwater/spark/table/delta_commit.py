@@ -11,7 +11,7 @@ from pyspark.sql import SparkSession
 
 from headwater.spark.gateway.classes import java_class, singleton
 from headwater.spark.gateway.scala import none, sequence
-from headwater.spark.table.deltalog import log_at
+from headwater.spark.table.deltalog import carried, carrying, log_at
 
 
 def action(session: SparkSession, kind: str, fields: Mapping[str, Any]) -> Any:
@@ -29,6 +29,16 @@ def position(session: SparkSession, app_id: str, until: int) -> Any:
 def commit(session: SparkSession, table: str, actions: Sequence[Any]) -> int:
     """Commit actions to a table that stands; returns the version."""
     return finish(session, log_at(session, table).startTransaction(), actions)
+
+
+def advance(session: SparkSession, table: str, app_id: str, until: int) -> None:
+    """Move a position forward, unless it is there; a commit of the same stream makes this fail."""
+    begun = log_at(session, table).startTransaction()
+    if carried(begun.snapshot(), app_id) >= until:
+        return
+    begun.readTxn().addOne(app_id)
+    with carrying(session, app_id, until):
+        finish(session, begun, [position(session, app_id, until)])
 
 
 def finish(session: SparkSession, begun: Any, actions: Sequence[Any]) -> int:

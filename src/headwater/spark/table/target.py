@@ -104,6 +104,10 @@ class Target(Protocol):
         """Bring the table to `until` in one commit: by the statement, or as `whole` says it."""
         ...
 
+    def mark(self, until: int) -> None:
+        """Bring a table that stands to `until` without a row: nothing up to there is about it."""
+        ...
+
     def contended(self, error: Exception) -> bool:
         """Whether an error says that somebody else has written to the table meanwhile.
 
