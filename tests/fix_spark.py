@@ -1,6 +1,7 @@
 """Fixture plugin: one quiet local Spark session with Delta for the whole run.
 
 spark                the session
+warm_jvm             the environment of commands that find a JVM, instead of starting one each
 client_packages      what Spark Connect and pipelines need beside PySpark
 """
 
@@ -10,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -37,6 +38,33 @@ def spark() -> Iterator["SparkSession"]:
         yield session
     finally:
         end_session(session)
+
+
+@pytest.fixture(scope="session")
+def warm_jvm() -> Iterator[dict[str, str]]:
+    """A JVM that stands while commands come and go, one at a time, as spark-submit has it.
+
+    A command of its own JVM spends two thirds of its time on starting it. Its working directory is
+    not the command's, so the command must make paths absolute.
+    """
+    from pyspark import SparkConf
+    from pyspark.java_gateway import launch_gateway
+
+    from headwater.spark import jars
+
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    classes = os.pathsep.join(str(jar) for jar in jars.ensure("delta"))
+    conf = SparkConf(loadDefaults=False).set("spark.driver.extraClassPath", classes)
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    gateway: Any = launch_gateway(conf, popen_kwargs=quiet)  # type: ignore[no-untyped-call]
+    told = gateway.gateway_parameters
+    try:
+        yield {"PYSPARK_GATEWAY_PORT": str(told.port), "PYSPARK_GATEWAY_SECRET": told.auth_token}
+    finally:
+        gateway.shutdown()
+        gateway.proc.stdin.close()
+        gateway.proc.wait(timeout=60)
 
 
 @pytest.fixture(scope="session")

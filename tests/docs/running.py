@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 SHELL = {"bash", "console", "sh", "shell"}
 COMMAND_TIMEOUT_S = 300
+# Before the names of variables that only the commands of a page are to see.
+FOR_COMMANDS = "COMMANDS_"
 
 
 def chosen_blocks(path: Path, *, spark: bool) -> list[Block]:
@@ -84,12 +86,18 @@ def _run_block(block: Block, directory: Path, namespace: dict[str, Any]) -> None
             _run_command(command, directory)
 
 
+def _warm() -> dict[str, str]:
+    """The JVM that is there for the commands; the page itself has one that knows its directory."""
+    told = (name for name in os.environ if name.startswith(FOR_COMMANDS))
+    return {name.removeprefix(FOR_COMMANDS): os.environ[name] for name in told}
+
+
 def _run_command(command: str, directory: Path) -> None:
     path = f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
         shlex.split(command, comments=True),
         cwd=directory,
-        env={**os.environ, "PATH": path, "NO_COLOR": "1"},
+        env={**os.environ, "PATH": path, "NO_COLOR": "1", **_warm()},
         capture_output=True,
         text=True,
         timeout=COMMAND_TIMEOUT_S,

@@ -17,7 +17,7 @@ import pytest
 
 from headwater.app.demo.shop import create_shop
 from tests.docs.markdown import ROOT, blocks, pages
-from tests.docs.running import chosen_blocks, run_blocks
+from tests.docs.running import FOR_COMMANDS, chosen_blocks, run_blocks
 from tests.fix_spark import CONF_DIR
 
 FILES = pages()
@@ -45,9 +45,11 @@ def test_blocks_of_page_run_when_spark_is_not_needed(path: Path, shop: Path) -> 
     run_blocks(chosen_blocks(path, spark=False), shop)
 
 
-def _settings(path: Path) -> dict[str, str]:
+def _settings(path: Path, warm_jvm: dict[str, str]) -> dict[str, str]:
     """The first page that anybody runs has Spark's own settings, the others those of tests."""
-    return {CONF_DIR: ""} if path.name == "README.md" else {}
+    if path.name == "README.md":
+        return {CONF_DIR: ""}
+    return {f"{FOR_COMMANDS}{name}": value for name, value in warm_jvm.items()}
 
 
 @pytest.mark.spark
@@ -55,12 +57,14 @@ def _settings(path: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     "path", [path for path in FILES if any(b.needs_spark for b in blocks(path))], ids=_name
 )
-def test_blocks_of_page_run_when_spark_is_there(path: Path, shop: Path) -> None:
+def test_blocks_of_page_run_when_spark_is_there(
+    path: Path, shop: Path, warm_jvm: dict[str, str]
+) -> None:
     # A process of its own: Spark keeps one JVM per process, and the JVM its working directory.
     done = subprocess.run(
         [sys.executable, "-m", "tests.docs.running", str(path)],
         cwd=shop,
-        env={**os.environ, "PYTHONPATH": str(ROOT), **_activated(), **_settings(path)},
+        env={**os.environ, "PYTHONPATH": str(ROOT), **_activated(), **_settings(path, warm_jvm)},
         capture_output=True,
         text=True,
         check=False,

@@ -160,11 +160,14 @@ def local_session(
 
 
 def end_session(session: SparkSession) -> None:
-    """Stop the session and its JVM: PySpark would keep the JVM for the next, with its old jars."""
+    """Stop the session and its JVM: PySpark would keep the JVM for the next, with its old jars.
+
+    One that was there before us, as under spark-submit, is whoever's started it.
+    """
     session.stop()
     gateway: Any = SparkContext._gateway  # noqa: SLF001 - PySpark has no public way to let go
     SparkContext._gateway = SparkContext._jvm = None  # noqa: SLF001
-    if gateway is not None:
+    if gateway is not None and gateway.proc is not None:
         gateway.shutdown()
         gateway.proc.stdin.close()
         gateway.proc.wait(timeout=_JVM_END_S)

@@ -37,20 +37,22 @@ def test_demo_proves_the_tables_equal_when_the_writer_has_ended(
     assert (cli.directory / "headwater-demo" / "shop.yaml").exists()
 
 
-def test_verify_names_the_rows_when_the_target_was_forged(cli: Cli) -> None:
+def test_verify_names_the_rows_when_the_target_was_forged(
+    cli: Cli, warm_jvm: dict[str, str]
+) -> None:
     create_shop(cli.directory / "shop.db", customers=10)
     assert cli("init", "shop.yaml", "--from", "shop.db").code == 0
     file = cli.directory / "shop.yaml"
     file.write_text(file.read_text().replace("port: 8321", "port: 0"))
     assert cli("run", _without_spark(file), "--once").code == 0
     write(cli.directory / "shop.db", 0.5, seed=3)
-    behind = cli("verify", "shop.yaml", "--timeout", "1", timeout_s=PATIENCE_S)
+    behind = cli("verify", "shop.yaml", "--timeout", "1", timeout_s=PATIENCE_S, **warm_jvm)
     assert behind.code == 1
     assert "verify-timeout" in behind.err
-    done = cli("run", "shop.yaml", "--once", timeout_s=PATIENCE_S)
+    done = cli("run", "shop.yaml", "--once", timeout_s=PATIENCE_S, **warm_jvm)
     assert done.code == 0, done.err
     _forge(cli.directory / "shop.db")
-    forged = cli("verify", "shop.yaml", timeout_s=PATIENCE_S)
+    forged = cli("verify", "shop.yaml", timeout_s=PATIENCE_S, **warm_jvm)
     assert forged.code == 1
     lines = [line.strip() for line in forged.out.splitlines()]
     verdicts = [line for line in lines if line.startswith(("equal", "DIFFERS"))]
@@ -62,7 +64,9 @@ def test_verify_names_the_rows_when_the_target_was_forged(cli: Cli) -> None:
     assert ["orders", "never", "differed", "at"] in [
         line.split()[:4] for line in never.out.splitlines()
     ]
-    mended = cli("verify", "shop.yaml", "--repair", "--json", timeout_s=PATIENCE_S).json()
+    mended = cli(
+        "verify", "shop.yaml", "--repair", "--json", timeout_s=PATIENCE_S, **warm_jvm
+    ).json()
     assert mended["ok"], mended
     (repaired,) = mended["result"]["repaired"]
     assert (repaired["table"], repaired["read"], repaired["absent"]) == ("orders", 1, 0)
@@ -72,7 +76,7 @@ def test_verify_names_the_rows_when_the_target_was_forged(cli: Cli) -> None:
 
 
 def test_verify_names_the_key_when_a_row_of_a_postgres_mirror_was_forged(
-    shop: Shop, spark: SparkSession
+    shop: Shop, spark: SparkSession, warm_jvm: dict[str, str]
 ) -> None:
     shop.database.sql(
         "CREATE TABLE lines (place int, no int, at timestamptz, doc jsonb, share float8, raw bytea,"
@@ -87,11 +91,11 @@ def test_verify_names_the_key_when_a_row_of_a_postgres_mirror_was_forged(
     file.write_text(file.read_text().replace("port: 8321", "port: 0"))
     assert shop("setup", "postgres", shop.database.dsn("app"), "--config", "shop.yaml").code == 0
     patient = replace(shop, patience_s=PATIENCE_S)
-    done = patient("run", "shop.yaml", "--once")
+    done = patient("run", "shop.yaml", "--once", **warm_jvm)
     assert done.code == 0, done.err
     (table,) = shop.cli.directory.glob("**/*lines")
     spark.sql(f"UPDATE delta.`{table}` SET share = 0.2 WHERE no = -1")
-    forged = patient("verify", "shop.yaml")
+    forged = patient("verify", "shop.yaml", **warm_jvm)
     assert forged.code == 1, forged.out + forged.err
     listed = [line.split() for line in forged.out.splitlines() if " public." in line]
     assert [words[:2] for words in listed if words[0] in {"equal", "DIFFERS"}] == [
