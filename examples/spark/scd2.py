@@ -81,8 +81,8 @@ mirror = spark.read.format("delta").load(f"{folder}/lake/customers").select("id"
 assert sorted(current.collect()) == sorted(mirror.collect()) == [(1, "Ada", "gold")]
 
 # %% [markdown]
-# What was after an event. Times may tie, so what orders versions is the sequence number; with a
-# time it is the same with `_headwater_valid_from` and `_headwater_valid_to`.
+# What was after an event. Times may tie and run back, so what orders versions is the sequence
+# number; with a time it is the same with `_headwater_valid_from` and `_headwater_valid_to`.
 
 
 # %%

@@ -1,5 +1,6 @@
 """Tables that lack what their stream has passed take it from the log, and say so if it is gone."""
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,8 @@ from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob, as_of
 from headwater.app.spark.release import release
-from headwater.errors import ConfigError, DataError, GapError, StateError
+from headwater.cli.main import main
+from headwater.errors import DataError, GapError, StateError
 from headwater.log import RetentionPolicy, SqliteLog
 from tests.shop import Shop, open_shop
 
@@ -118,7 +120,7 @@ def test_new_target_has_everything_and_one_of_another_log_is_refused(
 
 
 def test_table_that_lacks_what_the_log_has_lost_is_parked_until_it_is_released(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """INV-9: the gap is told of, and the other tables go on."""
     shop = open_shop(tmp_path)
@@ -140,15 +142,33 @@ def test_table_that_lacks_what_the_log_has_lost_is_parked_until_it_is_released(
     with pytest.raises(DataError, match="spark-table-gap"):
         replace(job, on_table_error="halt").run_once(spark)
 
-    with pytest.raises(ConfigError, match="did you mean orders@mirror"):
-        release(job, "order@mirror")
+    file = tmp_path / "shop.yaml"
+    file.write_text(
+        "version: 1\nname: shop\nsource: {url: 'sqlite:///shop.db'}\n"
+        "log: {path: shop.hwlog}\nspark: {target: lake}\n"
+    )
+
+    def command(*words: str) -> tuple[int, dict[str, Any]]:
+        code = main(["spark", "release", str(file), *words, "--json"])
+        return code, json.loads(capsys.readouterr().out)
+
+    for words, fault, hint in (
+        (("customers",), "spark-not-parked", f"headwater status {file} shows"),
+        (("order@mirror",), "spark-not-parked", "did you mean orders@mirror?"),
+        (("orders", "--after", f"{head + 1}"), "spark-release-after", "Choose one"),
+    ):
+        code, said = command(*words)
+        assert (code, said["error"]["code"]) == (2, fault)
+        assert hint in said["error"]["hint"]
     stream = replace(few, interval_s=60.0).start(spark)
     try:
         with pytest.raises(StateError, match="spark-stream-running"):
             release(job, "orders")
     finally:
         stream.stop()
-    (told,) = release(job, "orders")["released"]
+    code, said = command("orders")
+    assert code == 0
+    (told,) = said["result"]["released"]
     assert (told["table"], told["goes_on_after"]) == ("orders@mirror", tail - 1)
     assert told["without"][1] == tail - 1
     assert job.run_once(spark) == head

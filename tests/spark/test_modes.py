@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,7 @@ from headwater.spark.table.layout import (
 from headwater.spark.table.parquet import SnapshotPolicy, current_rows
 from headwater.spark.table.path import table_path
 from headwater.testing.kept import compared
+from tests.docs.markdown import ROOT, blocks
 from tests.spark.lake import Lake
 from tests.spark.letters import LETTERS
 from tests.spark.oracle import Oracle
@@ -112,6 +114,7 @@ def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
         wanted: list[tuple[Any, ...]] = getattr(oracle, mode)()
         assert sorted(lake.held(mode, names), key=repr) == sorted(wanted, key=repr), (mode, ranges)
         _assert_compared(lake, mode, schema, oracle)
+    _assert_page_answers(lake, oracle)
 
     folder = str(tmp_path / "parquet")
     deliver(lake, _appending(lake, folder), ranges, seed)
@@ -128,6 +131,40 @@ def _assert_compared(lake: Modal, mode: Mode, schema: TableSchema, oracle: Oracl
     assert not compared(frame, schema, mode, oracle)
     wrong = frame.withColumn(TELLING[mode], f.lit(None).cast(frame.schema[TELLING[mode]].dataType))
     assert "keys differ" in compared(wrong, schema, mode, oracle)
+
+
+def _assert_page_answers(lake: Modal, oracle: Oracle) -> None:
+    """The page's queries by time, at one that two lives of a key share: the clock ran back."""
+    page = ROOT / "docs" / "guide" / "scd2.md"
+    found = re.search(r"^\| what was at a time \| `(.+)` \|$", page.read_text(), re.MULTILINE)
+    assert found is not None
+    (newest,) = (block.text for block in blocks(page) if block.language == "sql")
+    at_ms, held = max(
+        ((time, _held_at(oracle, time)) for time in {each.begin[1] for each in oracle.versions}),
+        key=lambda each: max(map(len, each[1].values())),
+    )
+    assert max(map(len, held.values())) > 1
+    lake.frame_of("scd2").createOrReplaceTempView("customer_versions")
+    lake.spark.sql(f"DECLARE OR REPLACE VARIABLE t = timestamp_millis({at_ms})")
+    for query, wanted in (
+        (
+            f"SELECT * FROM customer_versions {found[1]}",
+            [n for each in held.values() for n in each],
+        ),
+        (newest.replace("BY id", "BY shelf, id"), [max(each) for each in held.values()]),
+    ):
+        told = [row[SEQUENCE] for row in lake.spark.sql(query).collect()]
+        assert sorted(told) == sorted(wanted), query
+
+
+def _held_at(oracle: Oracle, time: int) -> dict[str, list[int]]:
+    """By key, the versions that held, by the number of the change that made each."""
+    held: dict[str, list[int]] = {}
+    for each in oracle.versions:
+        if each.begin[1] <= time and (each.end is None or time < each.end[1]):
+            key = repr([each.row[name] for name in LETTERS.primary_key])
+            held.setdefault(key, []).append(each.begin[0])
+    return held
 
 
 def _appending(lake: Modal, folder: str) -> AppendLog:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import closing
@@ -12,7 +13,10 @@ import pytest
 from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableJob
+from headwater.cli.main import main
+from headwater.cli.paste import with_config
 from headwater.contract import Answer
+from headwater.errors import ConfigError
 from headwater.event import TableId, TableSchema, encode_row
 from headwater.log import SqliteLog
 from headwater.source.postgres import PostgresSource, PostgresSourceConfig
@@ -67,6 +71,15 @@ ROUNDS = (
     INSERT INTO lines VALUES ('west', 1::bigint << 40, 1::bigint << 50)
     """,
 )
+
+
+PIPELINE = """\
+version: 1
+name: shop
+source: {url: "${DATABASE_URL}", tables: [docs, lines]}
+log: {path: shop.hwlog}
+spark: {target: lake, modes: {mirror: ["*"], soft_delete: [docs]}}
+"""
 
 
 def _drain(config: PostgresSourceConfig, log: SqliteLog) -> int:
@@ -145,7 +158,10 @@ def test_delta_tables_equal_postgresql_after_every_round(
 
 
 def test_existing_rows_get_their_values_in_a_new_column_when_it_is_filled_without_events(
-    spark: SparkSession, postgres_database: PostgresDatabase, tmp_path: Path
+    spark: SparkSession,
+    postgres_database: PostgresDatabase,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     postgres_database.sql(TABLES)
     postgres_database.sql("INSERT INTO docs (id) SELECT generate_series(1, 5)")
@@ -180,6 +196,47 @@ def test_existing_rows_get_their_values_in_a_new_column_when_it_is_filled_withou
     _assert_equal(spark, config, log, tmp_path / "lake")
     frame = spark.read.format("delta").load(f"{tmp_path}/lake/public.docs")
     assert sorted(row["st ate"] for row in frame.collect()) == [7] * 5
+    monkeypatch.setenv("DATABASE_URL", postgres_database.dsn())
+    _goes_on_by_the_hints_when_the_key_changes(spark, postgres_database, config, job)
+
+
+def _goes_on_by_the_hints_when_the_key_changes(
+    spark: SparkSession,
+    database: PostgresDatabase,
+    config: PostgresSourceConfig,
+    job: TableJob,
+) -> None:
+    """Each mode says what to type, whether or not the batch has events with the old key too."""
+    log, lake = SqliteLog(job.log_path), Path(job.target)
+    database.sql("UPDATE docs SET title = coalesce(title, 'none')")
+    _drain(config, log)
+    job.run_once(spark)
+    database.sql(
+        """ALTER TABLE docs DROP CONSTRAINT docs_pkey; ALTER TABLE docs ADD PRIMARY KEY (title, id);
+        DELETE FROM docs WHERE id = 4; UPDATE docs SET city = 'Cork' WHERE id = 3;
+        INSERT INTO lines VALUES ('n', 2, 2), ('n', 3, 3); DELETE FROM lines WHERE number = 2;
+        ALTER TABLE lines DROP CONSTRAINT lines_pkey; ALTER TABLE lines ADD PRIMARY KEY (number);
+        UPDATE lines SET qty = 7 WHERE number = 1"""
+    )
+    file = lake.with_name("the shop.yaml")
+    file.write_text(PIPELINE)
+    _drain(config, log)
+    for name in ("public.docs@mirror", "public.docs@soft_delete", "public.lines@mirror"):
+        with pytest.raises(ConfigError) as caught:
+            job.run_once(spark)
+        assert caught.value.code == "spark-key-changed"
+        folder, *commands = with_config(caught.value.hint, file).split("; ")
+        assert (folder, len(commands)) == ("remove the table's folder", 2)
+        assert name in commands[0]
+        shutil.rmtree(caught.value.where)
+        for command in commands:
+            assert main(shlex.split(command)[1:]) == 0
+        head = _drain(config, log)
+    assert job.run_once(spark) == head
+    _assert_equal(spark, config, log, lake)
+    marked = spark.read.format("delta").load(f"{lake}/public.docs@soft_delete")
+    assert marked.where("NOT _headwater_deleted").count() == 4
+    assert [cursor.name for cursor in log.info().cursors] == ["spark"]
 
 
 def test_tables_are_chosen_by_schema_and_name(

@@ -23,6 +23,7 @@ from headwater.spark.state.entry import Reached
 from headwater.spark.state.publish import Finished, Publication
 from headwater.spark.state.store import store_of
 from headwater.spark.state.table import StateTable, Writer
+from tests.integration.cli.conftest import Cli
 from tests.shop import Shop
 
 pytestmark = pytest.mark.spark
@@ -124,8 +125,32 @@ def test_every_published_set_equals_the_source_at_its_sequence(
     assert _code(lambda: as_of(spark, job.target, head + 1)) == "as-of-after"
     assert _code(lambda: as_of(spark, str(tmp_path / "nowhere"))) == "as-of-none"
     assert _code(lambda: newest.frame("giro", "scd2")) == "as-of-table"
+    _command_prints_the_same_tables(spark, job, tmp_path, between)
     _replay_publishes_nothing(spark, bank, job)
     _vacuumed_version_is_told(spark, bank, job)
+
+
+def _command_prints_the_same_tables(
+    spark: SparkSession, job: TableJob, folder: Path, sequence: int
+) -> None:
+    """`spark as-of --sql`, and what a reader sees who runs what it prints."""
+    said = _cli(folder)("spark", "as-of", "bank.yaml", f"{sequence}", "--sql", timeout_s=300)
+    statements = [line.removesuffix(";") for line in said.out.splitlines()]
+    found = as_of(spark, job.target, sequence)
+    assert (said.code, len(statements)) == (0, len(found.tables)), said.err
+    for statement, each in zip(statements, found.tables, strict=True):
+        spark.sql(statement)
+        assert spark.table(each.view).collect() == found.frame(each.table).collect()
+        assert spark.catalog.dropTempView(each.view)
+
+
+def _cli(folder: Path) -> Cli:
+    """Commands beside the bank, with a configuration that asks for what the jobs here do."""
+    (folder / "bank.yaml").write_text(
+        "version: 1\nname: bank\nsource: {url: 'sqlite:///bank.db'}\n"
+        "log: {path: bank.hwlog}\nspark: {target: lake}\n"
+    )
+    return Cli(folder)
 
 
 def _replay_publishes_nothing(spark: SparkSession, bank: Bank, job: TableJob) -> None:
@@ -260,7 +285,10 @@ def test_checkpoint_is_rebuilt_from_the_tables(spark: SparkSession, tmp_path: Pa
 
     # A broken file is named, the stream cannot start, and rebuilding repairs it.
     broken = _corrupted(job)
-    assert [each.file for each in survey(spark, job).checkpoint.problems] == [broken]
+    found = survey(spark, job)
+    assert [each.file for each in found.checkpoint.problems] == [broken]
+    said = _cli(tmp_path)("spark", "checkpoint", "inspect", "bank.yaml", "--json", timeout_s=300)
+    assert (said.code, said.json()["result"]) == (1, found.as_dict())
     after = bank.transfer()
     with pytest.raises(Exception, match=r".+"):
         job.run_once(spark)

@@ -7,6 +7,7 @@ import os
 import socket
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from headwater.app.config import Config, ServerSettings, load_config
@@ -67,8 +68,9 @@ def _parked(log: dict[str, Any]) -> str:
 def _remedy(config: Config, file: Path, log: dict[str, Any]) -> str:
     damaged = any(hole["restored_by"] is None for hole in log["holes"])
     if damaged:
-        return f"headwater log repair {config.log.path} --config {file}"
-    return f"headwater run {file} --once shows why a table is parked" if _parked(log) else ""
+        return f"headwater log repair {quote(str(config.log.path))} --config {quote(str(file))}"
+    again = f"headwater run {quote(str(file))} --once shows why a table is parked"
+    return again if _parked(log) else ""
 
 
 def writer_of(path: Path) -> str | None:

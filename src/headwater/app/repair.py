@@ -7,6 +7,7 @@ readers pass the hole.
 
 from __future__ import annotations
 
+import shlex
 import sys
 import time
 from dataclasses import asdict, replace
@@ -41,7 +42,7 @@ def repair_log(path: Path, config_file: Path | None, *, dry_run: bool) -> dict[s
             "config-missing",
             f"{len(found)} damaged ranges; only the source can restore what was in them",
             where=str(path),
-            hint=f"headwater log repair {path} --config FILE",
+            hint=f"headwater log repair {shlex.quote(str(path))} --config FILE",
         )
     config = _config_of(path, config_file)
     steps = [

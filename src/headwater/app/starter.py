@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -164,11 +165,12 @@ def _table_notes(facts: DatabaseFacts) -> list[dict[str, str]]:
 
 
 def _next_steps(file: Path, url: SourceUrl | None, facts: DatabaseFacts | None) -> list[str]:
-    steps = [f"headwater validate {file}", f"headwater run {file}"]
+    written = shlex.quote(str(file))
+    steps = [f"headwater validate {written}", f"headwater run {written}"]
     if url is None or facts is None:
         return steps
     if url.server is not None:
-        steps.insert(1, f"headwater doctor {file}")
+        steps.insert(1, f"headwater doctor {written}")
         if url.server.secrets:
             steps.insert(0, f"export {VARIABLE}='{url}'   # with the password")
     elif facts.captured is None:

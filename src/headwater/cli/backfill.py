@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -60,7 +61,7 @@ def start(
     from headwater.app.backfill import Verb, Wish
 
     wish = Wish(verb=Verb.START, table=table, where=where, rows_per_s=rows_per_s)
-    with reporting("backfill start", as_json=as_json) as out:
+    with reporting("backfill start", as_json=as_json, config=file) as out:
         asked = _ask(out, file, wish, f"the rows of {table} are being read")
         if wait and asked["state"] == "taken":
             asked["tables"] = _follow(out, file, asked["command"])
@@ -74,7 +75,7 @@ def status(file: ConfigFile, as_json: Json = False) -> None:
     """Show which rows are being read, and how far that is."""
     from headwater.app.backfill import status as facts_of
 
-    with reporting("backfill status", as_json=as_json) as out:
+    with reporting("backfill status", as_json=as_json, config=file) as out:
         facts = facts_of(file)
         if facts["tables"]:
             columns = ("TABLE", "STATE", "ROWS", "OF ABOUT", "PER SECOND", "LEFT", "WHERE")
@@ -82,7 +83,7 @@ def status(file: ConfigFile, as_json: Json = False) -> None:
         for each in facts["tables"]:
             if each["failure"]:
                 out.mark("error", f"{each['table']}: {each['failure']}")
-                out.hint(f"headwater backfill stop {file} {each['table']}")
+                out.hint(f"headwater backfill stop FILE {shlex.quote(each['table'])}")
         for each in facts["waiting"]:
             table = f" {each['table']}" if each["table"] else ""
             out.mark("info", f"waits for the next run: {each['verb']}{table}")
@@ -132,7 +133,7 @@ _UNFINISHED = ("waiting", "reading", "paused")
 def _steer(verb: str, file: Path, said: str, *, as_json: bool, **given: Any) -> None:
     from headwater.app.backfill import Verb, Wish
 
-    with reporting(f"backfill {verb}", as_json=as_json) as out:
+    with reporting(f"backfill {verb}", as_json=as_json, config=file) as out:
         asked = _ask(out, file, Wish(verb=Verb(verb), **given), said)
         out.done(asked.pop("summary"), asked)
 
@@ -150,7 +151,7 @@ def _ask(out: Report, file: Path, wish: Any, said: str) -> dict[str, Any]:
     else:
         asked["summary"] = "no capture runs; the request waits for the next run"
         out.mark("info", asked["summary"])
-        out.hint(f"headwater run {file}")
+        out.hint("headwater run FILE")
     return asked
 
 

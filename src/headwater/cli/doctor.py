@@ -29,7 +29,7 @@ def doctor(
     from headwater.app.doctor import diagnose
     from headwater.app.finding import worst
 
-    with reporting("doctor", as_json=as_json) as out:
+    with reporting("doctor", as_json=as_json, config=file) as out:
         findings = diagnose(file)
         width = max(len(finding.check) for finding in findings)
         for finding in findings:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -77,7 +78,7 @@ def check(path: LogPath, as_json: Json = False) -> None:
             out.done("the log is sound", {"damages": []})
             return
         _show_damage(out, damages)
-        out.hint(f"headwater log repair {path} --config FILE")
+        out.hint(f"headwater log repair {shlex.quote(str(path))} --config FILE")
         out.done(f"{len(damages)} damaged ranges", {"damages": damages}, ok=False)
 
 
@@ -97,7 +98,7 @@ def repair(
     """
     from headwater.app.repair import repair_log
 
-    with reporting("log repair", as_json=as_json) as out:
+    with reporting("log repair", as_json=as_json, config=config) as out:
         outcome = repair_log(path, config, dry_run=dry_run)
         _show_damage(out, outcome["damages"])
         for step in outcome["steps"]:

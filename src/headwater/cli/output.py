@@ -14,10 +14,12 @@ import sys
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TextIO
 
 import typer
 
+from headwater.cli.paste import with_config
 from headwater.cli.text import printable
 from headwater.errors import HeadwaterError
 
@@ -68,11 +70,15 @@ def glyph(name: str, stream: TextIO) -> str:
 
 
 class Report:
-    """One command's outcome. In JSON mode nothing but the envelope reaches stdout."""
+    """One command's outcome. In JSON mode nothing but the envelope reaches stdout.
 
-    def __init__(self, command: str, *, as_json: bool) -> None:
+    `config` is the configuration that hints are about.
+    """
+
+    def __init__(self, command: str, *, as_json: bool, config: Path | None = None) -> None:
         self.command = command
         self.as_json = as_json
+        self.config = config
         # Kept from the start: a live display puts a proxy in its place that knows no encoding.
         self.stream: TextIO = sys.stdout
         self._console: Console | None = None
@@ -118,7 +124,7 @@ class Report:
 
     def hint(self, text: str) -> None:
         """What to do next, below the line it belongs to."""
-        self.say(f"  {glyph('hint', self.stream)} {text}", style="cyan")
+        self.say(f"  {glyph('hint', self.stream)} {with_config(text, self.config)}", style="cyan")
 
     def done(
         self, summary: str, result: Any, *, ok: bool = True, exit_code: int | None = None
@@ -155,29 +161,36 @@ def print_json(value: Any) -> None:
 
 
 @contextmanager
-def reporting(command: str, *, as_json: bool) -> Iterator[Report]:
-    """Run a command's body; its errors become coded lines or the envelope's error."""
-    report = Report(command, as_json=as_json)
+def reporting(command: str, *, as_json: bool, config: Path | None = None) -> Iterator[Report]:
+    """Run a command's body; its errors become coded lines or the envelope's error.
+
+    Where the body and its errors say FILE in a hint, the path of `config` is shown.
+    """
+    report = Report(command, as_json=as_json, config=config)
     try:
         yield report
     except HeadwaterError as exc:
         if debugging():
             traceback.print_exc()
-        show_error(command, exc, as_json=as_json)
+        show_error(report, exc)
         raise typer.Exit(exc.exit_code) from exc
     code = report.close()
     if code:
         raise typer.Exit(code)
 
 
-def show_error(command: str, error: HeadwaterError, *, as_json: bool) -> None:
+def show_error(report: Report, error: HeadwaterError) -> None:
     """Print an error in the form that was asked for."""
-    findings = [problem.as_dict() for problem in getattr(error, "problems", ())]
-    if as_json:
-        shown: dict[str, Any] = dict(error.as_dict())
+    shown: dict[str, Any] = dict(error.as_dict())
+    findings: list[dict[str, Any]] = [
+        problem.as_dict() for problem in getattr(error, "problems", ())
+    ]
+    for each, name in ((shown, "hint"), *((finding, "suggestion") for finding in findings)):
+        each[name] = with_config(each[name], report.config)
+    if report.as_json:
         if findings:
             shown["findings"] = findings
-        print_json(envelope(command, ok=False, summary=error.message, error=shown))
+        print_json(envelope(report.command, ok=False, summary=error.message, error=shown))
         return
     if findings:
         for finding in findings:
@@ -185,7 +198,7 @@ def show_error(command: str, error: HeadwaterError, *, as_json: bool) -> None:
             path = f"{finding['configPath']}: " if finding["configPath"] else ""
             _print_error(finding["code"], where, path + finding["message"], finding["suggestion"])
         return
-    _print_error(error.code, error.where, error.message, error.hint)
+    _print_error(error.code, error.where, error.message, shown["hint"])
 
 
 def _print_error(code: str, where: str, message: str, hint: str) -> None:

@@ -53,7 +53,7 @@ def run(
     from headwater.app.config import load_config
     from headwater.app.pipeline import Pipeline
 
-    with reporting("run", as_json=as_json) as out, ExitStack() as parts:
+    with reporting("run", as_json=as_json, config=file) as out, ExitStack() as parts:
         config = load_config(file)
         pipeline = Pipeline(config)
         line = parts.enter_context(_status_line(quiet=as_json))

@@ -41,7 +41,7 @@ def init(
     """
     from headwater.app.starter import write_starter
 
-    with reporting("init", as_json=as_json) as out:
+    with reporting("init", as_json=as_json, config=file) as out:
         starter = write_starter(file, source, force=force)
         out.mark("ok", f"wrote {file}")
         for table in starter["tables"]:
@@ -67,7 +67,7 @@ def validate(
     from headwater.app.config import config_schema
     from headwater.app.validate import validate_config
 
-    with reporting("validate", as_json=as_json) as out:
+    with reporting("validate", as_json=as_json, config=file) as out:
         if schema:
             if not as_json:
                 print_json(config_schema())

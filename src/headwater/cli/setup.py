@@ -8,6 +8,7 @@ import typer
 
 from headwater.cli.example import example
 from headwater.cli.output import Json, Report, reporting
+from headwater.cli.paste import config_in
 
 if TYPE_CHECKING:
     from headwater.app.postgres.setup import SetupOrder
@@ -108,7 +109,7 @@ def postgres(
     """
     from headwater.app.postgres.setup import SetupOrder
 
-    with reporting("setup postgres", as_json=as_json) as out:
+    with reporting("setup postgres", as_json=as_json, config=config_in(config or "")) as out:
         patterns = tuple(filter(None, (part.strip() for part in tables.split(","))))
         order = SetupOrder(
             url=url,

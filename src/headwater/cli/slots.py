@@ -8,6 +8,7 @@ import typer
 
 from headwater.cli.example import example
 from headwater.cli.output import Json, grid, reporting
+from headwater.cli.paste import config_in
 
 Server = Annotated[
     str,
@@ -40,7 +41,7 @@ def list_slots(server: Server, as_json: Json = False) -> None:
     """
     from headwater.app.postgres.slots import slots
 
-    with reporting("slots list", as_json=as_json) as out:
+    with reporting("slots list", as_json=as_json, config=config_in(server)) as out:
         facts = slots(server)
         if facts["slots"]:
             columns = ("SLOT", "DATABASE", "PLUGIN", "READ BY", "RETAINED", "STATUS", "CONFIRMED")
@@ -66,7 +67,7 @@ def drop(
     from headwater.app.postgres.slots import drop as drop_slot
     from headwater.cli.log import human_bytes
 
-    with reporting("slots drop", as_json=as_json) as out:
+    with reporting("slots drop", as_json=as_json, config=config_in(server)) as out:
         facts = drop_slot(server, name)
         freed = facts["dropped"]["retained_bytes"]
         kept = f"; {human_bytes(freed)} of log were kept for it" if freed else ""

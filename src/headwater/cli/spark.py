@@ -60,7 +60,7 @@ def as_of(
     """
     from headwater.app.spark.state import tables_as_of
 
-    with reporting("spark as-of", as_json=as_json) as out:
+    with reporting("spark as-of", as_json=as_json, config=file) as out:
         facts = tables_as_of(file, sequence)
         summary = f"{len(facts['tables'])} tables at event {facts['sequence']:,}"
         if sql:
@@ -97,7 +97,7 @@ def release(
     """
     from headwater.app.spark.release import release_table
 
-    with reporting("spark release", as_json=as_json) as out:
+    with reporting("spark release", as_json=as_json, config=file) as out:
         facts = release_table(file, table, after)
         for each in facts["released"]:
             if each["goes_on_after"] is None:
@@ -106,10 +106,11 @@ def release(
             lost = each["without"]
             after_event = f"{each['table']} goes on after event {each['goes_on_after']:,}"
             if lost is None:
-                out.mark("info", f"{after_event}: the log holds all that it lacks")
+                kept = ": the log holds all that it lacks" if after is None else ""
+                out.mark("info", f"{after_event}{kept}")
             else:
                 out.mark("ok", f"{after_event}, without events {lost[0]:,} to {lost[1]:,}")
-        out.hint(f"headwater run {file}, then headwater verify {file} --repair")
+        out.hint("headwater run FILE, then headwater verify FILE --repair")
         out.done(f"{len(facts['released'])} released", facts)
 
 
@@ -121,14 +122,14 @@ def inspect(file: ConfigFile, as_json: Json = False) -> None:
     """
     from headwater.app.spark.checkpoint import inspect_checkpoint
 
-    with reporting("spark checkpoint inspect", as_json=as_json) as out:
+    with reporting("spark checkpoint inspect", as_json=as_json, config=file) as out:
         facts = inspect_checkpoint(file)
         _show_checkpoint(out, facts)
         out.mark("ok" if facts["ok"] else "error", facts["summary"])
         for fault in facts["faults"][1:]:
             out.mark("error", fault)
         if not facts["ok"]:
-            out.hint(f"headwater spark checkpoint rebuild {file}")
+            out.hint("headwater spark checkpoint rebuild FILE")
         out.done(facts["summary"], facts, ok=facts["ok"])
 
 
@@ -144,7 +145,7 @@ def rebuild(
     """
     from headwater.app.spark.checkpoint import rebuild_checkpoint
 
-    with reporting("spark checkpoint rebuild", as_json=as_json) as out:
+    with reporting("spark checkpoint rebuild", as_json=as_json, config=file) as out:
         facts = rebuild_checkpoint(file, really=yes)
         _show_checkpoint(out, facts)
         where = f"after event {facts['begins_after']:,}"
@@ -156,7 +157,7 @@ def rebuild(
         else:
             summary = f"nothing was changed; a rebuilt checkpoint would go on {where}"
             out.mark("info", summary)
-            out.hint(f"headwater spark checkpoint rebuild {file} --yes")
+            out.hint("headwater spark checkpoint rebuild FILE --yes")
         out.done(summary, facts)
 
 

@@ -45,7 +45,7 @@ def status(
 
     if watch and as_json:
         raise typer.BadParameter("--watch is for people; call --json again instead")
-    with reporting("status", as_json=as_json) as out:
+    with reporting("status", as_json=as_json, config=file) as out:
         if watch:
             with suppress(KeyboardInterrupt):
                 _watch(out, file, every=every)

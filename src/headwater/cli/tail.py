@@ -12,6 +12,7 @@ import typer
 
 from headwater.cli.example import example
 from headwater.cli.output import Json, Report, is_live, reporting
+from headwater.cli.paste import config_in
 
 if TYPE_CHECKING:
     from headwater.event import Event
@@ -56,7 +57,7 @@ def tail(
     from headwater.app.tail import TailQuery
     from headwater.app.tail import tail as read
 
-    with reporting("tail", as_json=as_json) as out:
+    with reporting("tail", as_json=as_json, config=config_in(log)) as out:
         waiting = (not as_json and is_live(sys.stdout)) if follow is None else follow
         if as_json and waiting and limit is None:
             raise typer.BadParameter(
@@ -85,7 +86,7 @@ def _show(out: Report, events: Iterator[Event], *, diff: bool) -> None:
 
 def _log_path(path: Path) -> Path:
     """A configuration stands for its log."""
-    if path.suffix not in {".yaml", ".yml"}:
+    if config_in(path) is None:
         return path
     from headwater.app.config import load_config
 

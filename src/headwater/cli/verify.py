@@ -49,7 +49,7 @@ def verify(
     """
     from headwater.app.proof.prove import Asked, prove
 
-    with reporting("verify", as_json=as_json) as out:
+    with reporting("verify", as_json=as_json, config=file) as out:
         asked = Asked(
             tables=tuple(filter(None, (part.strip() for part in tables.split(",")))),
             timeout_s=timeout,

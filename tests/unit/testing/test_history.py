@@ -23,6 +23,8 @@ def test_history_has_everything_and_is_the_same_for_a_seed(tmp_path: Path, seed:
     }
     assert len(set(events.column("schema_id").to_pylist())) == len(TABLES) + 1
     assert len(set(events.column("event_id").to_pylist())) == len(events)
+    committed = events.column("source_ts_ms").to_pylist()
+    assert committed != sorted(committed)
     rows = list(events)
     assert any(each.unavailable_columns for each in rows)
     assert any(each.old_key() not in (None, each.key()) for each in rows)

@@ -16,6 +16,8 @@ from headwater.app.config.problem import ConfigPath, InvalidConfigError, Problem
 from headwater.app.config.reason import config_path, explain_error
 from headwater.errors import ConfigError
 
+_INIT = "write one with: headwater init FILE"
+
 
 def load_config(file: Path | str, environment: Mapping[str, str] | None = None) -> Config:
     """Read and check a configuration file; InvalidConfigError lists all that is wrong."""
@@ -23,9 +25,7 @@ def load_config(file: Path | str, environment: Mapping[str, str] | None = None) 
     try:
         text = file.read_text(encoding="utf-8")
     except FileNotFoundError as exc:
-        raise ConfigError(
-            "config-missing", "there is no such file", where=str(file), hint=_init_hint(file)
-        ) from exc
+        raise ConfigError("config-missing", "there is no such file", where=str(file)) from exc
     except (OSError, UnicodeDecodeError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "it is not UTF-8 text"
         raise ConfigError(
@@ -43,7 +43,7 @@ def parse_config(
     document = read_document(text, file, lambda scalar: interpolate(scalar, known, directory))
     if not isinstance(document.values, dict):
         reason = "the file is empty" if document.values is None else "expected settings, not a list"
-        problem = Problem("config-invalid", file, 1, (), reason, _init_hint(file))
+        problem = Problem("config-invalid", file, 1, (), reason, _INIT)
         raise InvalidConfigError.of([*document.problems, problem])
     config, problems = _validate(document, file, directory)
     if problems or config is None:
@@ -86,7 +86,3 @@ def _unresolved(values: Any, path: ConfigPath) -> bool:
         except (KeyError, IndexError, TypeError):
             return False
     return values is UNRESOLVED
-
-
-def _init_hint(file: Path) -> str:
-    return f"write one with: headwater init {file}"

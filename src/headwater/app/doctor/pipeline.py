@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import socket
 from collections.abc import Callable
@@ -75,7 +76,7 @@ def _log(config: Config) -> list[Finding]:
     except HeadwaterError as exc:
         return [Finding.of("log", exc)]
     if damages:
-        repair = f"headwater log repair {path} --config FILE"
+        repair = f"headwater log repair {shlex.quote(str(path))} --config FILE"
         text = f"{len(damages)} damaged ranges; the first: {damages[0].reason}"
         return [Finding("log", "error", text, "log-corrupt", repair, 1)]
     findings = [Finding("log", "ok", f"{facts['events']:,} events, every checksum matches")]

@@ -53,7 +53,7 @@ def release(job: TableJob, table: str, after: int | None = None) -> dict[str, An
                 released.append({"table": name, "goes_on_after": None, "without": None})
                 continue
             place = max(at, begin)
-            if place > at:
+            if place > at or after is not None:  # else it is held to have what it had before
                 places.park(name, place, released=True)
             lost = [at + 1, place] if place > at else None
             released.append({"table": name, "goes_on_after": place, "without": lost})

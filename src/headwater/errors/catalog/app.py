@@ -8,7 +8,7 @@ ENTRIES = section(
     (
         "config-missing",
         "The configuration file does not exist.",
-        "Write one with: headwater init",
+        "Write one with: headwater init FILE",
     ),
     (
         "config-syntax",

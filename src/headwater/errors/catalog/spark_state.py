@@ -63,7 +63,7 @@ ENTRIES = section(
     (
         "spark-release-after",
         "A table cannot go on after an event that the log does not hold.",
-        "headwater log info FILE tells which events it has.",
+        "Choose one of the events that the message names.",
     ),
     (
         "spark-not-parked",

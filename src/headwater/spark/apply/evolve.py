@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass, field, replace
+from shlex import quote
 
 from headwater.contract import Asking, Verb, Wish
 from headwater.errors import ConfigError
 from headwater.event import Column, TableId
 from headwater.spark.change.changes import TableChanges
-from headwater.spark.modes import Mode
+from headwater.spark.modes import Mode, name_of
 from headwater.spark.policy import SchemaPolicy
 from headwater.spark.table.evolution import Keeping, Plan, planned
 from headwater.spark.table.fit import fitted
@@ -45,7 +46,7 @@ class Evolution:
             _keeping(changes, mode, after),
         )
         if isinstance(plan, Refusal):
-            raise _halt(plan, target, str(changes.schema.table))
+            raise _halt(plan, target, changes, mode)
         # Before the column is there: afterwards nothing would say that it is new.
         self._ask(changes.schema.table, plan.added)
         if shape is not None:
@@ -97,11 +98,28 @@ def _remember(target: Target, plan: Plan, before: TableShape) -> None:
         target.remember(said, plan.key)
 
 
-def _halt(refusal: Refusal, target: Target, table: str) -> ConfigError:
-    steps = (*target.statements(refusal.fixes), refusal.then)
+def _halt(refusal: Refusal, target: Target, changes: TableChanges, mode: Mode) -> ConfigError:
+    anew = _anew(changes, mode) if refusal.anew else ()
+    steps = (*target.statements(refusal.fixes), refusal.then, *anew)
     return ConfigError(
         refusal.code,
-        f"table {table}: {refusal.reason}",
+        f"table {changes.schema.table}: {refusal.reason}",
         where=target.place,
         hint="; ".join(filter(None, steps)),
+    )
+
+
+def _anew(changes: TableChanges, mode: Mode) -> tuple[str, ...]:
+    """How the table is made anew without the events that it cannot take beside the newest.
+
+    The log still has them, and would tell of them again.
+    """
+    table, newest = changes.schema.table, changes.shapes[-1].schema
+    before = 0 if changes.told is None else changes.told[0]
+    older = [shape.last for shape in changes.shapes if shape.schema != newest]
+    kept, told = quote(name_of(table, mode)), quote(str(table))
+    return (
+        "remove the table's folder",
+        f"headwater spark release FILE {kept} --after {max(older, default=before)}",
+        f"headwater backfill start FILE {told}",
     )

@@ -216,7 +216,7 @@ def _other_key(
             if (column := line.told.get(shape.schema_id)) is not None and column.name == name
         }
         if told != key:
-            return key_refused(str(newest.table), shape.primary_key, newest.primary_key)
+            return key_refused(shape.primary_key, newest.primary_key)
     if table is None or table.key is None or not keeping.keyed or not keeping.rests:
         return None
     old = {each.place: each.name for each in table.columns if each.place in table.key}
@@ -224,4 +224,4 @@ def _other_key(
     known = len(old) == len(table.key)
     if not known or {line.held.place if line.held else None for line in key} == old.keys():
         return None
-    return key_refused(str(newest.table), tuple(old.values()), newest.primary_key)
+    return key_refused(tuple(old.values()), newest.primary_key)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from shlex import quote
 
 from headwater.spark.change.kinds import TEXT, logical_of
 from headwater.spark.change.lineage import Line
@@ -26,7 +27,6 @@ from headwater.spark.table.shape import TableShape
 _AGAIN = "then read its values again: headwater backfill start FILE {table}"
 _NULLS = "set spark.schema.policy: lenient until the batch is through, " + _AGAIN
 _TWO_KEYS = "keep the table as append_log, or begin a new log"
-_REBUILD = "remove the table's folder, then read its rows again: headwater backfill start FILE {}"
 # What stops a table, by its policy. A type with less room and NULLs that are allowed never do.
 _STOPS: dict[Policy, tuple[type[Difference], ...]] = {
     "evolve": (Incompatible,),
@@ -38,12 +38,16 @@ _STOPS: dict[Policy, tuple[type[Difference], ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """Why the table cannot follow, and what would let it; `then` is to be done after the fixes."""
+    """Why the table cannot follow, and what would let it; `then` is to be done after the fixes.
+
+    `anew` is that nothing would but to make the table anew, from what came in its new shape.
+    """
 
     code: str
     reason: str
     fixes: tuple[Alteration, ...] = ()
     then: str = ""
+    anew: bool = False
 
 
 def refused(
@@ -62,12 +66,12 @@ def refused(
     changed = [each for each in found if isinstance(each, Incompatible)]
     emptied = [each for each in changed if each.new != TEXT]
     if any(each.name in key for each in (changed if policy == "lenient" else emptied)):
-        return Refusal("spark-type-changed", reason, then=_REBUILD.format(name))
+        return Refusal("spark-type-changed", reason, anew=True)
     return Refusal(
         "spark-schema-halted" if policy == "halt" else "spark-type-changed",
         reason,
         _fixes(found, table),
-        _AGAIN.format(table=name) if emptied else "",
+        _AGAIN.format(table=quote(name)) if emptied else "",
     )
 
 
@@ -83,14 +87,14 @@ def unread(
     if not found:
         return None
     whole = not any(each.name in key for each in found)
-    then = _NULLS.format(table=name) if whole else _TWO_KEYS
+    then = _NULLS.format(table=quote(name)) if whole else _TWO_KEYS
     return Refusal("spark-type-changed", "; ".join(map(str, found)), then=then)
 
 
-def key_refused(name: str, old: Sequence[str], new: Sequence[str]) -> Refusal:
+def key_refused(old: Sequence[str], new: Sequence[str]) -> Refusal:
     """Another key: rows that were told apart by the old one cannot be found by the new one."""
     told = f"the key was ({', '.join(old)}) and is ({', '.join(new)})"
-    return Refusal("spark-key-changed", told, then=_REBUILD.format(name))
+    return Refusal("spark-key-changed", told, anew=True)
 
 
 def _stopping(policy: Policy, line: Line, key: Sequence[str], counts: Counts) -> list[Difference]:

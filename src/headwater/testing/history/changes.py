@@ -1,8 +1,9 @@
 """Changes of a few tables in transactions, drawn from a seed: the same seed tells the same.
 
 It begins with a snapshot. Then come inserts, updates, deletes, changed keys, rows without their
-long values, a truncate, and a table that gets a column; with `duplicates` some transactions come
-again with the same event ids, as they do from a carrier that delivers at least once.
+long values, a truncate, and a table that gets a column; now and then the server's clock is set
+back. With `duplicates` some transactions come again with the same event ids, as they do from a
+carrier that delivers at least once.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from headwater.testing.builders import IDENTITY, TS_MS
 from headwater.testing.history.table import ChangingTable, Told, columns_of
 
 _AGAIN = 0.3
+_SET_BACK_EVERY, _SET_BACK_MS = 7, 5
 
 
 def _table(table: str, key: tuple[str, ...], /, **columns: str) -> TableSchema:
@@ -147,7 +149,7 @@ class SeededChanges:
             "offset": offsets,
             "event_id": event_ids(IDENTITY.uid, offsets),
             "ts_ms": TS_MS + number,
-            "source_ts_ms": TS_MS + number,
+            "source_ts_ms": TS_MS + number - number // _SET_BACK_EVERY * _SET_BACK_MS,
         }
         if any(event["op"] != int(Operation.READ) for event in told):
             columns["transaction"] = [

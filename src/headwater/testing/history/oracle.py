@@ -23,7 +23,10 @@ class Marked:
 
 @dataclass(slots=True)
 class Version:
-    """A row as it was from one change to another, both by sequence number and commit time."""
+    """A row as it was from one change to another, both by sequence number and time.
+
+    The time of a change is its commit time, but never before what was told of the row before it.
+    """
 
     row: Image
     begin: tuple[int, int]
@@ -61,15 +64,23 @@ class Oracle:
         del self.rows[key]
         gone = self.marked[key]
         gone.sequence, gone.deleted_at = event.sequence_number, event.source.timestamp_ms
-        self._open.pop(key).end = _moment(event)
+        self._ends(key, event)
+        del self._open[key]
 
     def _stands(self, key: Key, row: Image, event: Event) -> None:
         self.rows[key] = row
         self.marked[key] = Marked(row, event.sequence_number)
-        if key in self._open:
-            self._open[key].end = _moment(event)
-        self._open[key] = Version(row, _moment(event))
+        self._open[key] = Version(row, self._ends(key, event))
         self.versions.append(self._open[key])
+
+    def _ends(self, key: Key, event: Event) -> tuple[int, int]:
+        """When what stands at the key ends, if anything does; clocks may have run back since."""
+        sequence, at_ms = _moment(event)
+        if key not in self._open:
+            return sequence, at_ms
+        stood = self._open[key]
+        stood.end = sequence, max(at_ms, stood.begin[1])
+        return stood.end
 
     def mirror(self) -> list[tuple[Any, ...]]:
         """The rows that are."""

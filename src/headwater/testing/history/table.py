@@ -216,8 +216,9 @@ def columns_of(told: list[Told]) -> dict[str, Any]:
         **{name: [event.get(name) for event in told] for name in _COLUMNS},
         "offset": [str(number) for number in range(len(told))],
         "source_name": "postgres",
-        # Commit times may tie and run backwards: only sequence numbers order events.
-        "source_ts_ms": [number * 7 % 5 for number in range(len(told))],
+        # Commit times tie, and run back by as much as they gained in twenty events: only sequence
+        # numbers order events.
+        "source_ts_ms": [(number * 2 + number * 17 % 41) // 5 for number in range(len(told))],
         "ts_ms": 1,
         "schema_id": [schema.schema_id for schema in schemas],
         "table_schema": [schema.table.schema for schema in schemas],
