@@ -213,7 +213,18 @@ class TableJob:
         known = self._memory.files
         targets = targets_of(self.table_format, self.location, reader.log_id, known)
         if targets is None:
-            return AppendLog(self.location, reader, reader.log_id, self.snapshots)
+            return AppendLog(
+                self.location,
+                reader,
+                reader.log_id,
+                self.snapshots,
+                self.kept(),
+                at_once=self.tables_at_once,
+                parking=Parking(self._places(), self.on_table_error),
+                reread=self._reread,
+                reports=self.reports,
+                look=self._look(reader),
+            )
         return Tables(
             targets,
             reader,
