@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -29,6 +30,12 @@ SMALL = {
     "spark.driver.host": "127.0.0.1",
     "spark.driver.bindAddress": "127.0.0.1",
 }
+# What ran where, as lines of JSON.
+TOLD = {
+    "spark.eventLog.enabled": "true",
+    "spark.eventLog.rolling.enabled": "false",
+    "spark.eventLog.compress": "false",
+}
 ROUNDS = 2
 
 
@@ -55,6 +62,7 @@ def test_tables_equal_the_source_when_an_executor_dies_within_a_batch(
     assert job.returncode == 0, said[-3000:]
     assert f"applied up to event {head}" in said
     assert len(first) == 2
+    assert _shared(tmp_path / "events"), "both executors read one batch"
     assert unfinished
     assert later - first, "another executor took over"
     _assert_equal(spark, shop, target)
@@ -74,7 +82,9 @@ def _told(shop: Shop) -> int:
 
 
 def _submit(folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    options = " ".join(f"--conf {name}={value}" for name, value in SMALL.items())
+    (folder / "events").mkdir()
+    settings = SMALL | TOLD | {"spark.eventLog.dir": (folder / "events").as_uri()}
+    options = " ".join(f"--conf {name}={value}" for name, value in settings.items())
     said = {
         "PYSPARK_PYTHON": sys.executable,
         "HEADWATER_JARS": ",".join(map(str, jars.ensure())),
@@ -114,6 +124,22 @@ def _executors(driver: int) -> set[int]:
             if ours and b"CoarseGrainedExecutorBackend" in command:
                 found.add(int(entry.name))
     return found
+
+
+def _shared(folder: Path) -> bool:
+    """Whether tasks of one read of the log ran on two executors."""
+    (file,) = folder.iterdir()
+    told = [json.loads(line) for line in file.read_text().splitlines()]
+    reads, where = set[int](), dict[int, set[str]]()
+    for event in told:
+        if event["Event"] == "SparkListenerStageSubmitted":
+            stage = event["Stage Info"]
+            if any(rdd["Name"] == "DataSourceRDD" for rdd in stage["RDD Info"]):
+                reads.add(stage["Stage ID"])
+        elif event["Event"] == "SparkListenerTaskEnd":
+            ran = event["Task Info"]["Executor ID"]
+            where.setdefault(event["Stage ID"], set()).add(ran)
+    return any(len(where.get(stage, ())) > 1 for stage in reads)
 
 
 def _until(condition: Callable[[], bool], limit_s: float) -> None:

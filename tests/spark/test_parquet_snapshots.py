@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Barrier
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from headwater.app.spark import TableJob
 from headwater.errors import ConfigError, GapError, TransientError
 from headwater.event import EventBatch, Operation, encode_row
-from headwater.log import SqliteLog
+from headwater.log import RetentionPolicy, SqliteLog
 from headwater.spark.apply.parquet import AppendLog
 from headwater.spark.table import parquet
-from headwater.spark.table.parquet import Appended, SnapshotPolicy
+from headwater.spark.table.parquet import Appended, SnapshotPolicy, current_rows
 from headwater.spark.table.path import table_path
 from headwater.testing.builders import IDENTITY, ITEMS, inserts, source_batch
+from tests.shop import open_shop
 from tests.spark.things import THINGS, Things, shape
 
 pytestmark = pytest.mark.spark
@@ -165,3 +168,45 @@ def test_folder_takes_wider_types_and_says_when_types_are_unlike_or_the_log_is_a
         table.claim(reader.log_id, ["oid"])
     with pytest.raises(GapError, match="changes of another log"):
         AppendLog(lake, reader, "another")(frame(3), 2)
+
+
+def test_tables_are_appended_at_once_and_one_that_fails_is_parked(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a parked table retention keeps what it lacks, and later it has each change once."""
+    shop, target = open_shop(tmp_path), tmp_path / "lake"
+    place, other = "spark:customers@mirror", target / "customers" / "_headwater" / "key-other"
+    shop.drain()
+    job = TableJob(shop.log.path, str(target), "parquet")
+    together = Barrier(2)
+    with monkeypatch.context() as patched:
+        patched.setattr(parquet, "failpoint", lambda _: together.wait(60))
+        head = job.run_once(spark)
+    status = job.status()
+    assert status.keys() == {"customers@mirror", "orders@mirror"}
+    for told in status.values():
+        assert (told["sequence"], told["lag_events"], told["parked"]) == (head, 0, None)
+        assert told["events"] > 0 < told["seconds"]
+
+    (own,) = other.parent.glob("key-*")
+    own.rename(other)
+    shop.run("UPDATE customers SET name = 'Adele' WHERE id = 1", "DELETE FROM orders")
+    head = shop.drain()
+    for _ in range(2):  # the second time with nothing new in the log
+        again = TableJob(shop.log.path, str(target), "parquet")
+        with pytest.raises(ConfigError, match="spark-key-changed"):
+            again.run_once(spark)
+        assert again.status()["customers@mirror"]["parked"] == "spark-key-changed"
+    assert {cursor.name for cursor in shop.log.info().cursors} == {"spark", place}
+    assert shop.log.retain(RetentionPolicy(max_bytes=1)).held_by == place
+    assert current_rows(spark, str(target / "orders"), ["region", "number"]).isEmpty()
+    with pytest.raises(ConfigError, match="spark-key-changed"):
+        TableJob(shop.log.path, str(target), "parquet", on_table_error="halt").run_once(spark)
+
+    other.rename(own)
+    assert TableJob(shop.log.path, str(target), "parquet").run_once(spark) == head
+    assert [cursor.name for cursor in shop.log.info().cursors] == ["spark"]
+    rows = current_rows(spark, str(target / "customers"), ["id"]).where("id < 3").orderBy("id")
+    assert [row["name"] for row in rows.select("name").collect()] == ["Adele", 'B"o\n']
+    changes = spark.read.parquet(str(target / "customers")).select("_headwater_sequence")
+    assert changes.count() == changes.distinct().count()

@@ -11,9 +11,14 @@ from pyspark.sql import SparkSession
 from headwater.errors import ConfigError
 
 
+def is_classic(session: object) -> bool:
+    """Whether the JVM of a session is its own."""
+    return isinstance(session, SparkSession)
+
+
 def require_classic(session: object) -> None:
     """Refuse a session of Spark Connect, in words that say what to do instead."""
-    if not isinstance(session, SparkSession):
+    if not is_classic(session):
         raise ConfigError(
             "spark-connect",
             "this is a session of Spark Connect; tables are kept by a session with its own JVM",

@@ -24,6 +24,7 @@ _CODED = re.compile(r"\[([a-z0-9-]+)\] ([^\n]+)")
 class StreamPlan:
     """What to read, where Spark keeps its place, and when to run.
 
+    Without `partitions` it has as many tasks as the session has cores, if a batch is worth them.
     A stream of a new `attempt` has a micro-batch even if the log has nothing new.
     """
 
@@ -32,6 +33,7 @@ class StreamPlan:
     consumer: str
     tables: tuple[str, ...] = ()
     max_events: int | None = None
+    partitions: int | None = None
     interval_s: float | None = None
     attempt: str = ""
 
@@ -128,6 +130,8 @@ def start(
     reader = session.readStream.format(NAME).option("consumer", plan.consumer)
     if plan.max_events is not None:
         reader = reader.option("maxRowsPerTrigger", plan.max_events)
+    if plan.partitions is not None:
+        reader = reader.option("partitions", plan.partitions)
     if plan.attempt:
         reader = reader.option("attempt", plan.attempt)
     if plan.tables:

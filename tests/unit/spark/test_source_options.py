@@ -5,6 +5,7 @@ import pytest
 from headwater.errors import ConfigError
 from headwater.spark.source.options import Options
 from headwater.spark.source.place import EARLIEST, LATEST, Place, PlaceKind
+from headwater.spark.source.tasks import WORTH_BYTES, WORTH_RECORDS, Tasks
 
 
 def _read(**given: str) -> Options:
@@ -33,8 +34,23 @@ def test_sizes_have_units_and_tables_are_a_list() -> None:
     read = _read(
         maxBytesPerTrigger="3m", maxRowsPerTrigger="10", tables=" a, b.* ,", partitions="7"
     )
-    assert (read.max_bytes, read.max_rows, read.partitions) == (3 * 1024**2, 10, 7)
+    assert (read.max_bytes, read.max_rows, read.tasks.asked) == (3 * 1024**2, 10, 7)
     assert read.tables == ("a", "b.*")
+
+
+@pytest.mark.parametrize(
+    ("cores", "mb", "tasks"), [(16, 0, 2), (16, 5, 5), (16, 99, 16), (2, 99, 2), (1, 99, 1)]
+)
+def test_read_has_a_task_per_core_if_it_is_worth_them(cores: int, mb: int, tasks: int) -> None:
+    """A small micro-batch on a large cluster does not pay for tasks that have nothing to do."""
+    size = mb * WORTH_BYTES
+    assert Options.parse({}, cores).tasks.for_bytes(size) == tasks
+    assert Options.parse({}, cores).tasks.for_records(mb * WORTH_RECORDS) == tasks
+    assert Options.parse({"partitions": "7"}, cores).tasks.for_bytes(size) == 7
+
+
+def test_records_of_a_topic_are_shared_among_the_cores_if_they_are_worth_it() -> None:
+    assert [Tasks(cores=cores).share(200_000) for cores in (2, 16, 64)] == [100_000, 12_500, 10_000]
 
 
 @pytest.mark.parametrize(

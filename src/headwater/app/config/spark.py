@@ -141,6 +141,10 @@ class SparkSettings(Section):
     tables_at_once: Annotated[
         int, Field(ge=1, le=64, description="Tables that are written at the same time")
     ] = 4
+    partitions: Annotated[
+        Int | None,
+        Field(ge=1, description="Tasks of each read of the log; null: one per core of the session"),
+    ] = None
     maintenance: Annotated[
         MaintenanceSettings, Field(description="When files are compacted and removed")
     ] = MaintenanceSettings()

@@ -64,6 +64,7 @@ class TableJob:
     - `preserve_transactions`: publish only sets of tables that all stand at one position; see
       `as_of`.
     - `snapshots`: how often Parquet tables get their rows written out: `SnapshotPolicy(every=20)`.
+    - `partitions`: the tasks of each read of the log; None is one per core, if it is worth them.
     """
 
     log_path: Path | str
@@ -83,6 +84,7 @@ class TableJob:
     reports: Reports = field(default_factory=Reports, compare=False)
     preserve_transactions: bool = True
     snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
+    partitions: int | None = None
     _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -139,6 +141,7 @@ class TableJob:
             consumer=self.consumer,
             tables=self.tables,
             max_events=self.max_events,
+            partitions=self.partitions,
             interval_s=interval_s,
             attempt=self._attempt(),
         )
@@ -210,7 +213,18 @@ class TableJob:
         known = self._memory.files
         targets = targets_of(self.table_format, self.location, reader.log_id, known)
         if targets is None:
-            return AppendLog(self.location, reader, reader.log_id, self.snapshots)
+            return AppendLog(
+                self.location,
+                reader,
+                reader.log_id,
+                self.snapshots,
+                self.kept(),
+                at_once=self.tables_at_once,
+                parking=Parking(self._places(), self.on_table_error),
+                reread=self._reread,
+                reports=self.reports,
+                look=self._look(reader),
+            )
         return Tables(
             targets,
             reader,
@@ -273,6 +287,8 @@ class TableJob:
         """A range (after, until] of the log."""
         after, until = between
         reader = reader.option("startingSequence", after).option("endingSequence", until)
+        if self.partitions is not None:
+            reader = reader.option("partitions", self.partitions)
         return reader.load(str(Path(self.log_path).resolve()))
 
     def run_once(self, session: SparkSession) -> int:

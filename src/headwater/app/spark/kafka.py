@@ -24,6 +24,7 @@ from pyspark.sql.streaming.readwriter import DataStreamReader, DataStreamWriter
 from headwater.app.format_recipe import FormatRecipe
 from headwater.app.registry import open_log
 from headwater.app.spark.native import native_schema
+from headwater.app.spark.session import cores_of
 from headwater.app.spark.targets import location_of
 from headwater.contract import Format
 from headwater.errors import ConfigError, TransientError
@@ -41,6 +42,7 @@ from headwater.spark.keep.keeper import Keeper, KeepPolicy
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.policy import SchemaPolicy, TablePolicy
 from headwater.spark.query import keeping_errors
+from headwater.spark.source.tasks import Tasks
 from headwater.spark.table.delta import DeltaTargets
 
 _Reader = TypeVar("_Reader", DataFrameReader, DataStreamReader)
@@ -133,6 +135,12 @@ def _halts_on_loss(topic: Topic) -> bool:
     """Whether the connector is to stop where records are missing, as it does unless told."""
     options = {name.lower(): value.lower() for name, value in topic.options.items()}
     return options.get("failondataloss") != "false"
+
+
+def _is_split(topic: Topic) -> bool:
+    """Whether the user has said how many tasks are to read the topic's one partition."""
+    said = {name.lower() for name in topic.options}
+    return not said.isdisjoint(("minpartitions", "maxrecordsperpartition"))
 
 
 def write_kafka(
@@ -232,6 +240,9 @@ class KafkaJob:
             apply = SameTopic(apply, identity, checkpoint)
         reader = _records(session.readStream, self.topic)
         reader = reader.option("maxOffsetsPerTrigger", self.max_records)
+        if not _is_split(self.topic):
+            share = Tasks(cores=cores_of(session)).share(self.max_records)
+            reader = reader.option("maxRecordsPerPartition", share)
         writer = reader.load().writeStream.foreachBatch(keeping_errors(apply, failed))
         return _started(writer.option("checkpointLocation", checkpoint), interval_s)
 

@@ -144,6 +144,7 @@ def table_job(
         preserve_transactions=settings.preserve_transactions,
         on_table_error=settings.on_table_error,
         tables_at_once=settings.tables_at_once,
+        partitions=settings.partitions,
         maintenance=_maintenance(settings),
         schema_policy=_schema_policy(config, settings),
         table_policy=settings.as_table_policy(),

@@ -2,20 +2,45 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 from pyspark.sql import SparkSession
 
 from headwater.app.spark.source import HeadwaterDataSource
 from headwater.app.spark.targets import TableFormat
 from headwater.errors import ConfigError, HeadwaterError, MachineError
+from headwater.spark.classic import is_classic
 from headwater.spark.session import end_session, local_session
+from headwater.spark.source.tasks import USUAL
 
 
 def register(session: SparkSession) -> None:
-    """Make `format("headwater")` known to the session."""
-    session.dataSource.register(HeadwaterDataSource)
+    """Make `format("headwater")` known to the session, which reads with all of its cores then."""
+    session.dataSource.register(_of_session(cores_of(session)))
+
+
+def cores_of(session: SparkSession) -> int:
+    """The session's cores by now: on a cluster those of the executors that are there."""
+    if is_classic(session):
+        return session.sparkContext.defaultParallelism
+    return USUAL  # a client of Spark Connect is not told
+
+
+@cache
+def _of_session(cores: int) -> type[HeadwaterDataSource]:
+    """The data source for so many cores.
+
+    It is sent to workers by value, as what has no name in a module is; so it brings the number.
+    """
+
+    class OfSession(HeadwaterDataSource):
+        pass
+
+    OfSession.cores = cores
+    return OfSession
 
 
 @contextmanager
@@ -42,7 +67,7 @@ def spark_session(
             formats=() if table_format == "parquet" else (table_format,),
             kafka=kafka,
             avro=avro,
-            cores=2 if cores == "*" else int(cores),
+            cores=os.cpu_count() or USUAL if cores == "*" else int(cores),
         )
     except HeadwaterError:
         raise

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Collection, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from headwater.contract import TableHistory
-from headwater.errors import DataError, GapError, HeadwaterError
+from headwater.errors import DataError, GapError
 from headwater.failpoint import failpoint
 from headwater.spark.apply.evolve import Evolution
 from headwater.spark.apply.job import WAYS, Job, Lake, SetBackError, run
@@ -23,11 +23,12 @@ from headwater.spark.apply.late import Late, parts
 from headwater.spark.apply.loads import Loads
 from headwater.spark.apply.look import FrameLook, Look
 from headwater.spark.apply.parking import Parking
-from headwater.spark.apply.report import Reports, TableReport
+from headwater.spark.apply.report import Reports
 from headwater.spark.apply.sessions import Sessions, shared
+from headwater.spark.apply.settle import Done, Settling
 from headwater.spark.apply.typed_reads import AskRows, TypedReads
 from headwater.spark.change.changes import TableChanges
-from headwater.spark.change.contents import Contents, classified, used
+from headwater.spark.change.contents import Contents, used
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes, name_of
 from headwater.spark.policy import TablePolicy
@@ -39,8 +40,6 @@ from headwater.spark.table.target import Targets
 _READING_ONCE: set[Mode] = {"mirror", "append_log"}
 # From the stream's frame to the events of the log in (after, until].
 Reread = Callable[[DataFrame, int, int], DataFrame]
-# A job, and what came of it: how long it took.
-Done = tuple[Job, Future[float]]
 
 
 class Apply(Protocol):
@@ -78,6 +77,7 @@ class Tables:
     _lake: Lake = field(init=False)
     _look: Look = field(init=False)
     _late: Late | None = field(init=False)
+    _settling: Settling = field(init=False)
 
     def __post_init__(self) -> None:
         """What an earlier process has begun to load is found with the first batch."""
@@ -85,6 +85,7 @@ class Tables:
         loads = Loads(self.targets, self.history, self.evolution, WAYS, typed, self.policy)
         self._lake = Lake(self.targets, self.evolution, loads, typed, self.policy)
         self._look = self.look or FrameLook(self.history)
+        self._settling = Settling(self.parking, self.reports, self._is_storage_there)
         self._late = None
         if self.publication is not None and self.reread is not None:
             told = self.publication
@@ -106,13 +107,11 @@ class Tables:
                 tries, is_well = self._catch_up(frame, table, batch.until)
                 done += tries
                 caught += is_well
-            self._settle(session, done, batch.after, caught)
+            self._settling.settle(session, done, batch.after, caught)
             switched = self._finish_loads(session, batch)
         moved = [*(job.key for job, _ in done), *switched, *caught]
         self._publish(session, batch, moved, caught)
-        for key in caught:  # what was published says that they lack nothing
-            self.parking.released(name_of(*key))
-            self.reports.released(name_of(*key))
+        self._settling.release(caught)  # what was published says that they lack nothing
         self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
 
@@ -226,12 +225,12 @@ class Tables:
                     return done, ()
         except GapError as exc:
             gap = DataError("spark-table-gap", f"{name}: {exc.message}", where=exc.where)
-            self._set_aside(session, name, stay.after, gap)
+            self._settling.set_aside(session, name, stay.after, gap)
             return done, ()
         try:
             self._bring(session, key, until)
         except Exception as exc:  # noqa: BLE001 - whose it is, is seen there
-            self._set_aside(session, name, stay.after, exc)
+            self._settling.set_aside(session, name, stay.after, exc)
             return done, ()
         return done, (key,)
 
@@ -245,14 +244,6 @@ class Tables:
             standing = target.standing()
             if standing.version is not None and standing.applied < until:
                 target.mark(until)
-
-    def _set_aside(self, session: SparkSession, name: str, after: int, exc: Exception) -> None:
-        """Park a table for an error of its own; any other fails the batch, which comes again."""
-        error = exc if isinstance(exc, HeadwaterError) else classified(exc, name)
-        if not self.parking.may_park(name, error, alone=self._is_storage_there(session)):
-            raise error from exc
-        self.parking.failed(name, after, error)
-        self.reports.parked(name, after, error)
 
     def _took(self, frame: DataFrame, key: Key, between: tuple[int, int]) -> list[Done]:
         """What came of a part of the log for one table."""
@@ -294,34 +285,8 @@ class Tables:
                     loads.finish(self.targets.open(own, table, mode), table, mode, batch.until)
                     finished.append((table, mode))
             except Exception as exc:  # noqa: BLE001 - whose it is, is seen there
-                self._set_aside(session, name, batch.after, exc)
+                self._settling.set_aside(session, name, batch.after, exc)
         return finished
-
-    def _settle(
-        self, session: SparkSession, done: Sequence[Done], after: int, caught: Collection[Key]
-    ) -> None:
-        """Park what failed by itself; anything else fails the batch, which comes again."""
-        failed = {job.key for job, work in done if work.exception() is not None}
-        went_on = any(job.key not in failed for job, _ in done)
-        # Several tables that fail for one reason are not each one's own affair.
-        alone = went_on or (len(failed) == 1 and self._is_storage_there(session))
-        for job, work in done:
-            error = work.exception()
-            if error is not None and not (
-                isinstance(error, Exception) and self.parking.may_park(job.name, error, alone=alone)
-            ):
-                raise error
-        for job, work in done:
-            error = work.exception()
-            if isinstance(error, Exception):
-                self.parking.failed(job.name, after, error)
-            if error is None:
-                report = TableReport(job.name, job.until, job.changes.events, work.result())
-                self.reports.applied(report)
-        well = {name_of(*key) for key in caught}
-        for name, stay in self.parking:
-            if name not in well:
-                self.reports.parked(name, stay.after, stay.error)
 
     def _is_storage_there(self, session: SparkSession) -> bool:
         """Whether the place of the tables answers: else none of them is to blame."""

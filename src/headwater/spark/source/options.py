@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from headwater.errors import ConfigError
 from headwater.spark.source.place import EARLIEST, LATEST, Place, PlaceKind, at_time
+from headwater.spark.source.tasks import USUAL, Tasks
 
 _SOURCE = ("url", "log", "checkpointLocation", "snapshot", "onGap", "slot")
 _START = ("startingSequence", "startingTime", "startingPosition")
@@ -54,7 +55,7 @@ class Options:
     consumer: str
     max_rows: int | None
     max_bytes: int | None
-    partitions: int
+    tasks: Tasks
     push_filters: bool
     typed_read: str
     given: Mapping[str, str]
@@ -64,8 +65,8 @@ class Options:
     broker: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
-    def parse(cls, given: Mapping[str, str]) -> Options:
-        """Read Spark's option map."""
+    def parse(cls, given: Mapping[str, str], cores: int = USUAL) -> Options:
+        """Read Spark's option map, for a session of so many cores."""
         of_client = {name for name in given if name.lower().startswith(_BROKER)}
         by_name = _named({name: given[name] for name in given if name not in of_client})
         start = _place(by_name, _START)
@@ -84,7 +85,7 @@ class Options:
             consumer=by_name.get("consumer", ""),
             max_rows=_count(by_name, "maxRowsPerTrigger"),
             max_bytes=_size(by_name, "maxBytesPerTrigger"),
-            partitions=_count(by_name, "partitions") or 2,
+            tasks=Tasks(_count(by_name, "partitions"), cores),
             push_filters=_flag(by_name, "pushFilters"),
             typed_read=by_name.get("typedRead", ""),
             given={name: by_name[name] for name in _SOURCE if name in by_name},

@@ -89,7 +89,8 @@ class RangeReader:
         with closing(self._opener.reader(self._path)) as reader:
             runs = reader.segments(after, until)
         spans = list(_spans(runs, self._pushed, after, until))
-        return _share(spans, self._options.partitions)
+        size = sum(each for _, _, each in spans)
+        return _share(spans, self._options.tasks.for_bytes(size))
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         return rows_of(self._batches(partition), self._form)

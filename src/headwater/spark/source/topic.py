@@ -117,7 +117,8 @@ class TopicReading:
                 f"records from {first} on were to be read, and the broker has them from {kept} on",
                 where=self._topic.name,
             )
-        step = max(-(-(end - first) // self._options.partitions), 1)
+        parts = self._options.tasks.for_records(end - first)
+        step = max(-(-(end - first) // parts), 1)
         return [Offsets(each, min(each + step, end)) for each in range(first, end, step)]
 
     def _rows(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
