@@ -11,6 +11,7 @@ from shlex import quote
 from typing import Any
 
 from headwater.app.config import Config, ServerSettings, load_config
+from headwater.app.last_known import last_known
 from headwater.app.logs import log_info
 from headwater.app.proven import kept
 from headwater.app.spark.loop import CONSUMER as SPARK
@@ -37,6 +38,7 @@ def inspect(file: Path) -> dict[str, Any]:
         "source": str(config.source.url),
         "writer": writer or "not running",
         "log": log,
+        "tables": last_known(config) | (live or {}).get("tables", {}),
         "proofs": kept(config),
         "live": live,
     }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from hashlib import sha256
 from typing import Any
 
 from headwater.app.config import Config, SparkSettings
 from headwater.app.registry import open_log
+from headwater.app.target_name import target_name
 from headwater.log import Compared, SqliteLog
 
 
@@ -26,5 +26,4 @@ def kept(config: Config) -> list[dict[str, Any]]:
 
 
 def _target(settings: SparkSettings) -> str:
-    """A name for a place: another one has not been proven. The place itself may hold a secret."""
-    return sha256(f"{settings.table_format} {settings.target}".encode()).hexdigest()[:16]
+    return target_name(settings.table_format, settings.target)

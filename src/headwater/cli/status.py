@@ -88,7 +88,10 @@ def _show(out: Report, facts: dict[str, Any], *, every: bool) -> None:
         ]
         names = ("CONSUMER", "ACKED", *LAG, "UPDATED (UTC)")
         out.say(grid(names, cursors, (1, 2, 3, 4)))
-    _show_tables(out, (facts["live"] or {}).get("tables") or {}, every=every)
+    _show_tables(out, facts["tables"], every=every)
+    if facts["tables"] and facts["live"] is None:
+        last_ms = max(each["at_ms"] for each in facts["tables"].values())
+        out.say(f"no process tells of the tables; the last batch that is known: {moment(last_ms)}")
     _show_proofs(out, facts["proofs"])
 
 
@@ -108,7 +111,7 @@ def _show_proofs(out: Report, proofs: list[dict[str, Any]]) -> None:
 
 
 def _show_tables(out: Report, tables: dict[str, Any], *, every: bool) -> None:
-    """What the running process says of Spark's tables."""
+    """What the running process says of Spark's tables, or what is known of their last batches."""
     if not tables:
         return
     shown = by_need(tables)[: None if every else _TABLES_SHOWN]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from headwater.log.proofs import Compared, ProofInfo, note, noted
 from headwater.log.reader import SqliteLogReader
 from headwater.log.retention import RetentionPolicy, RetentionReport, retain
 from headwater.log.salvage import close_holes, salvage
+from headwater.log.taken import TakenInfo, forget, keep, kept
 from headwater.log.writer import SqliteLogWriter
 
 
@@ -142,6 +143,18 @@ class SqliteLog:
     def proofs(self, target: str) -> tuple[ProofInfo, ...]:
         """When a target's tables were last compared, and last equal."""
         return noted(self.path, target)
+
+    def note_taken(self, target: str, found: Iterable[TakenInfo]) -> None:
+        """Keep what a target's tables took last; a log that is busy is not waited for long."""
+        keep(self.path, target, found)
+
+    def taken(self, target: str) -> tuple[TakenInfo, ...]:
+        """What a target's tables took last."""
+        return kept(self.path, target)
+
+    def forget_taken(self, target: str) -> None:
+        """Keep nothing of a target that was removed."""
+        forget(self.path, target)
 
     def check(self) -> tuple[Damage, ...]:
         """Read everything and report every damaged range; empty means sound."""

@@ -106,4 +106,15 @@ ADDED = (
         hash TEXT,
         PRIMARY KEY (target, name)
     ) WITHOUT ROWID""",
+    # A target table after the last batch that it took, and why it was parked if it was.
+    """CREATE TABLE IF NOT EXISTS taken (
+        target TEXT NOT NULL,
+        name TEXT NOT NULL,
+        seq INTEGER NOT NULL,
+        events INTEGER NOT NULL,
+        seconds REAL NOT NULL,
+        at_ms INTEGER NOT NULL,
+        parked TEXT,
+        PRIMARY KEY (target, name)
+    ) WITHOUT ROWID""",
 )

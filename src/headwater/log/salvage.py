@@ -22,7 +22,7 @@ from headwater.log.lease import Lease
 
 _DRAFT = ".salvage"
 _COPIED = ("meta", "state", "schema_version", "cursor", "hole")
-_COPIED_IF_THERE = ("command", "report", "load", "proof")
+_COPIED_IF_THERE = ("command", "report", "load", "proof", "taken")
 
 
 def salvage(path: Path) -> tuple[Damage, ...]:

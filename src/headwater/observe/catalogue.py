@@ -168,7 +168,7 @@ _ALL = (
     Metric(
         "headwater_spark_table_write_amplification",
         "gauge",
-        "Rows written for every row that the last batch changed.",
+        "Bytes written, data and marks, for every byte of the rows that the last batch changed.",
         ("table",),
     ),
     Metric(

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import shutil
+import signal
+import socket
 import sqlite3
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import httpx
 import pytest
 import yaml
 from pyspark.sql import SparkSession
@@ -14,10 +18,11 @@ from pyspark.sql import SparkSession
 from headwater.app.demo.shop import create_shop
 from headwater.app.demo.writer import write
 from tests.fix_spark import CONF_DIR
-from tests.integration.cli.conftest import Cli, Shop
+from tests.integration.cli.conftest import Cli, Shop, eventually, running
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(900)]
 PATIENCE_S = 600.0
+_TABLES = [f"{name}@mirror" for name in ("customers", "products", "orders", "order_items")]
 
 
 @pytest.mark.parametrize("table_format", ["delta", "parquet"])
@@ -43,14 +48,17 @@ def test_verify_names_the_rows_when_the_target_was_forged(
     create_shop(cli.directory / "shop.db", customers=10)
     assert cli("init", "shop.yaml", "--from", "shop.db").code == 0
     file = cli.directory / "shop.yaml"
-    file.write_text(file.read_text().replace("port: 8321", "port: 0"))
-    assert cli("run", _without_spark(file), "--once").code == 0
+    port = _free_port()
+    served = file.read_text().replace("port: 8321", f"port: {port}")
+    file.write_text(served.replace("trigger: 5s", "trigger: 1s"))
+    capture = _without_spark(file)
+    assert cli("run", capture, "--once").code == 0
     write(cli.directory / "shop.db", 0.5, seed=3)
     behind = cli("verify", "shop.yaml", "--timeout", "1", timeout_s=PATIENCE_S, **warm_jvm)
     assert behind.code == 1
     assert "verify-timeout" in behind.err
-    done = cli("run", "shop.yaml", "--once", timeout_s=PATIENCE_S, **warm_jvm)
-    assert done.code == 0, done.err
+    told = _told_while_it_runs(cli, port, warm_jvm)
+    _told_afterwards(cli, told)
     _forge(cli.directory / "shop.db")
     forged = cli("verify", "shop.yaml", timeout_s=PATIENCE_S, **warm_jvm)
     assert forged.code == 1
@@ -73,6 +81,77 @@ def test_verify_names_the_rows_when_the_target_was_forged(
     proven = cli("status", "shop.yaml", "--json").json()["result"]["proofs"]
     assert {each["equal_sequence"] for each in proven} == {mended["result"]["sequence"]}
     assert "LAST PROVEN EQUAL AT" in cli("status", "shop.yaml").out
+
+    write(cli.directory / "shop.db", 0.2, seed=4)
+    assert cli("run", capture, "--once").code == 0
+    result = cli("status", "shop.yaml", "--json").json()["result"]
+    waiting = result["log"]["head"] - mended["result"]["sequence"]
+    assert waiting > 0
+    assert {each["lag_events"] for each in result["tables"].values()} == {waiting}
+    assert all(each["lag_bytes"] and each["lag_s"] for each in result["tables"].values())
+
+
+def _told_while_it_runs(cli: Cli, port: int, jvm: dict[str, str]) -> dict[str, Any]:
+    """What the process tells of its tables by metrics, it tells by `status` too.
+
+    Only the listener can have told of a micro-batch while the stream has not ended.
+    """
+    with running(cli, **jvm) as process:
+        eventually(lambda: process.poll() is not None or _is_at_the_head(port), PATIENCE_S)
+        assert process.poll() is None, process.communicate()[1]
+        told = _metrics(port)
+        assert told["headwater_spark_batch_seconds_count"] > 0
+        assert told["headwater_spark_batch_seconds_sum"] > 0
+        assert told["headwater_spark_lag_events"] == 0
+        result: dict[str, Any] = cli("status", "shop.yaml", "--json").json()["result"]
+        tables: dict[str, Any] = result["live"]["tables"]
+        assert result["tables"] == tables
+        assert {*tables} == {*_TABLES}
+        for name, table in tables.items():
+            of = f'{{table="{name}"}}'
+            for unit, key in (("events", "lag_events"), ("bytes", "lag_bytes")):
+                assert told[f"headwater_spark_table_lag_{unit}{of}"] == table[key] == 0
+            assert told[f"headwater_spark_table_lag_seconds{of}"] == table["lag_s"] == 0
+            assert told[f"headwater_spark_table_sequence{of}"] == table["sequence"] > 0
+            assert told[f"headwater_spark_table_events_total{of}"] >= table["events"] > 0
+            seconds = told[f"headwater_spark_table_seconds_sum{of}"]
+            assert round(seconds, 3) >= table["seconds"] > 0
+            assert table["events_per_s"] > 0
+            assert told[f"headwater_spark_table_write_amplification{of}"] > 0
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate(timeout=PATIENCE_S)
+        assert process.returncode == 0, err
+    return tables
+
+
+def _told_afterwards(cli: Cli, told: dict[str, Any]) -> None:
+    result = cli("status", "shop.yaml", "--json").json()["result"]
+    assert result["live"] is None
+    assert result["tables"] == told
+
+
+def _metrics(port: int) -> dict[str, float]:
+    """By name and labels."""
+    lines = httpx.get(f"http://127.0.0.1:{port}/metrics").text.splitlines()
+    told = (line.rpartition(" ") for line in lines if not line.startswith("#"))
+    return {name: float(value) for name, _, value in told}
+
+
+def _is_at_the_head(port: int) -> bool:
+    """Whether a micro-batch has ended, as the metrics tell it, and no event waits."""
+    try:
+        told = _metrics(port)
+    except httpx.TransportError:
+        return False
+    batches = told.get("headwater_spark_batch_seconds_count", 0)
+    head = told.get('headwater_log_head{source="sqlite"}')
+    return batches > 0 and told.get("headwater_spark_sequence") == head
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+    return port
 
 
 def test_verify_names_the_key_when_a_row_of_a_postgres_mirror_was_forged(

@@ -20,6 +20,7 @@ def _tables(count: int, **parked: str) -> dict[str, Any]:
             "seconds": number / 100,
             "events_per_s": 3.0,
             "parked": parked.get(f"t{number:03}"),
+            "at_ms": 1000,
         }
         for number in range(count)
     }

@@ -14,10 +14,12 @@ from uuid import uuid4
 
 from pyspark.sql import DataFrame, DataFrameReader, SparkSession
 
+from headwater.app.spark.last import LastReports
 from headwater.app.spark.places import CursorPlaces
 from headwater.app.spark.presence import Presence
 from headwater.app.spark.session import register
 from headwater.app.spark.targets import TableFormat, location_of, targets_of
+from headwater.app.target_name import target_name
 from headwater.contract import LogReader
 from headwater.errors import ConfigError
 from headwater.log import SqliteLog
@@ -86,6 +88,7 @@ class TableJob:
     snapshots: SnapshotPolicy = field(default_factory=SnapshotPolicy)
     partitions: int | None = None
     _memory: Memory = field(default_factory=Memory, init=False, repr=False, compare=False)
+    _last: LastReports = field(default_factory=LastReports, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """A mode that cannot be kept is told here, before a session is started."""
@@ -153,6 +156,7 @@ class TableJob:
             presence.release()
             raise
         stream.at_end(presence.release)
+        stream.at_end(lambda: self._keep_reports(at_end=True))
         return stream
 
     def _begin_anew(self, session: SparkSession) -> None:
@@ -169,6 +173,7 @@ class TableJob:
         if kind != "parquet" and store_of(kind, session, self.location).version() >= 0:
             return
         self._places().clear()
+        log.forget_taken(self._target_name)
         begin = log.info().bounds.tail - 1
         if begin < acked:
             _LOG.warning("the target is new: all of the log is read", extra={"after": begin})
@@ -197,6 +202,15 @@ class TableJob:
     def _hear(self, report: BatchReport) -> None:
         with self._behind() as behind:
             self.reports.batch(report, behind)
+        self._keep_reports()
+
+    def _keep_reports(self, *, at_end: bool = False) -> None:
+        log = SqliteLog(self.log_path)
+        self._last.keep(log, self._target_name, self.reports, at_end=at_end)
+
+    @property
+    def _target_name(self) -> str:
+        return target_name(self.table_format, self.target)
 
     @contextmanager
     def _behind(self) -> Iterator[Behind]:

@@ -32,8 +32,7 @@ class SparkMeter:
 
     def files(self, name: str, files: Files, cost: WriteCost | None) -> None:
         """What a table consists of, and what its last batch cost."""
-        self.metrics.gauge("headwater_spark_table_files", files.count, table=name)
-        self.metrics.gauge("headwater_spark_table_bytes", files.bytes, table=name)
+        self._consists_of(name, files)
         if cost is not None:
             rate = cost.amplification
             self.metrics.gauge("headwater_spark_table_write_amplification", rate, table=name)
@@ -41,9 +40,14 @@ class SparkMeter:
     def compacted(self, name: str, before: Files, after: Files) -> None:
         """A table was compacted."""
         self.metrics.count("headwater_spark_compactions_total", table=name)
-        self.metrics.gauge("headwater_spark_table_files", after.count, table=name)
+        self._consists_of(name, after)
         facts = {"table": name, "files_before": before.count, "files_after": after.count}
         _LOG.info("table compacted", extra=facts)
+
+    def _consists_of(self, name: str, files: Files) -> None:
+        """Both are told together: one over the other is the average size of a file."""
+        self.metrics.gauge("headwater_spark_table_files", files.count, table=name)
+        self.metrics.gauge("headwater_spark_table_bytes", files.bytes, table=name)
 
     def failed(self, name: str, error: Exception) -> None:
         """A table could not be looked after: its rows are right, its files can wait."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Lock
@@ -45,6 +46,7 @@ class TableReport:
     events: int
     seconds: float
     parked: str | None = None
+    at_ms: int = field(default_factory=lambda: time.time_ns() // 1_000_000, compare=False)
 
     def as_dict(self, lag: Lag) -> dict[str, Any]:
         """Plain values, with what the table is behind the log."""
@@ -57,6 +59,7 @@ class TableReport:
             "seconds": round(self.seconds, 3),
             "events_per_s": round(self.events / self.seconds, 1) if self.seconds else 0.0,
             "parked": self.parked,
+            "at_ms": self.at_ms,
         }
 
 
@@ -137,6 +140,11 @@ class Reports:
             }
         lags = {after: behind(after) for _, after in places.values()}
         return {name: (each, lags[after]) for name, (each, after) in places.items()}
+
+    def each(self) -> tuple[TableReport, ...]:
+        """The last report of every table."""
+        with self._lock:
+            return tuple(self._tables.values())
 
     def failure(self) -> Exception | None:
         """Why the first of the parked tables is parked; None if none is."""

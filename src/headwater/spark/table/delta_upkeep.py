@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from typing import Any
 
@@ -13,12 +12,12 @@ from headwater.spark.gateway.classes import singleton
 from headwater.spark.gateway.scala import activate
 from headwater.spark.sql import quoted
 from headwater.spark.table.delta_commit import commit, position
+from headwater.spark.table.delta_cost import cost_of
 from headwater.spark.table.deltalog import carried, log_at, newest, noted, retention_ms
 from headwater.spark.table.upkeep import Files, WriteCost
 
 _LARGEST = "spark.databricks.delta.optimize.maxFileSize"
 _SMALL = "spark.databricks.delta.optimize.minFileSize"
-_CHANGED = ("numTargetRowsInserted", "numTargetRowsUpdated", "numTargetRowsDeleted")
 # Delta ignores what VACUUM is told to retain: these properties decide.
 _FILES_KEPT = "delta.deletedFileRetentionDuration"
 _LOG_KEPT = "delta.logRetentionDuration"
@@ -55,11 +54,7 @@ class DeltaUpkeep:
         names = singleton(self._session, "org.apache.spark.sql.delta.util.FileNames")
         file = names.unsafeDeltaFile(log.logPath(), version)
         lines = log.store().read(file, log.newDeltaHadoopConf())
-        for number in range(lines.size()):
-            action = json.loads(lines.apply(number))
-            if "commitInfo" in action:
-                return _cost(action["commitInfo"].get("operationMetrics", {}))
-        return None
+        return cost_of(str(lines.mkString("\n")).split("\n"))
 
     def compact(self, target_bytes: int, spare: int = 0) -> None:
         """Write files below half the target size together, without the rows that are gone.
@@ -115,12 +110,3 @@ def largest_file(files: Files, target_bytes: int, cores: int, spare: int) -> int
     parts = min(cores, 2 * files.ideal(target_bytes) + spare)
     least = 1 if files.bytes <= target_bytes else target_bytes * 3 // 4
     return min(target_bytes, max(files.bytes // parts + 1, least))
-
-
-def _cost(metrics: dict[str, str]) -> WriteCost | None:
-    if "numTargetRowsCopied" not in metrics:
-        # Rows that were marked or added: none had to be written again.
-        written = metrics.get("numOutputRows")
-        return None if written is None else WriteCost(int(written), 0)
-    changed = sum(int(metrics.get(name, "0")) for name in _CHANGED)
-    return WriteCost(changed, int(metrics["numTargetRowsCopied"]))

@@ -29,15 +29,25 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class WriteCost:
-    """What the last commit changed, and what it had to write again for that."""
+    """What the last commit wrote, data and marks of rows that are gone, and what it changed.
 
+    `row_bytes` is what a row takes in the files that the commit wrote, or marked if it wrote none.
+    """
+
+    written_bytes: int
     changed_rows: int
-    copied_rows: int
+    row_bytes: float
 
     @property
     def amplification(self) -> float:
-        """Rows written for every row changed."""
-        return (self.changed_rows + self.copied_rows) / max(self.changed_rows, 1)
+        """Bytes written for every byte of the rows that changed.
+
+        Rows alone would not tell: where they are marked none is copied, but a file's marks are all
+        written again with each one that is added.
+        """
+        if not self.written_bytes:
+            return 0.0
+        return self.written_bytes / (max(self.changed_rows, 1) * self.row_bytes)
 
 
 class Upkeep(Protocol):
@@ -48,7 +58,7 @@ class Upkeep(Protocol):
         ...
 
     def last_cost(self) -> WriteCost | None:
-        """The price of the newest commit; None if it moved no rows."""
+        """The price of the newest commit; None if it moved no rows, or does not tell how many."""
         ...
 
     def compact(self, target_bytes: int, spare: int = 0) -> None:

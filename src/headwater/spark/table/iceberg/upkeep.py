@@ -30,17 +30,29 @@ class IcebergUpkeep:
         return Files(_number(newest, "total-data-files"), _number(newest, "total-files-size"))
 
     def last_cost(self) -> WriteCost | None:
-        """The price of the newest commit. Rows that are gone are marked, so no row is copied.
+        """The price of the newest commit, from the summary of its snapshot.
 
         None for a table that somebody has set to copy files: it does not tell which rows changed.
+        How many did is the least that it can be: a row marked and one added are one changed row.
         """
         newest = self._summary()
-        added, marked = (
-            _number(newest, name) for name in ("added-records", "added-position-deletes")
+        rows, marks, were = (
+            _number(newest, name)
+            for name in ("added-records", "added-position-deletes", "removed-position-deletes")
         )
-        if _number(newest, "deleted-data-files") or not added + marked:
+        if _number(newest, "deleted-data-files") or not rows + marks:
             return None
-        return WriteCost(max(added, marked), 0)
+        written = _number(newest, "added-files-size")
+        row_bytes = self._bytes_added(newest) / rows if rows else _standing_row_bytes(newest)
+        return WriteCost(written, max(rows, marks - were), row_bytes)
+
+    def _bytes_added(self, newest: Mapping[str, str]) -> int:
+        """Of data alone: a summary has one size for data and marks, so the manifests are read."""
+        if not _number(newest, "added-delete-files"):
+            return _number(newest, "added-files-size")
+        table = load(self._session, self._name)
+        added = table.currentSnapshot().addedDataFiles(table.io()).iterator()
+        return sum(int(each.fileSizeInBytes()) for each in added)
 
     def compact(self, target_bytes: int, spare: int = 0) -> None:
         """Write files below half the target size together, without the rows that are gone."""
@@ -84,3 +96,8 @@ class IcebergUpkeep:
 
 def _number(summary: Mapping[str, str], name: str) -> int:
     return int(summary.get(name, 0))
+
+
+def _standing_row_bytes(newest: Mapping[str, str]) -> float:
+    """What a row takes in the whole table, for a commit that only marked some."""
+    return _number(newest, "total-files-size") / max(_number(newest, "total-records"), 1)
