@@ -53,6 +53,18 @@ def test_examples_on_postgresql_run_from_start_to_end_and_again(
     assert sorted(frame.select("id", "name").collect()) == [(2, "Bo"), (3, "Cy")]
 
 
+@pytest.mark.spark
+def test_example_of_a_cluster_keeps_tables_from_a_log_and_from_a_topic(
+    spark: SparkSession, kafka: str, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HEADWATER_FOLDER", str(tmp_path))
+    monkeypatch.setenv("HEADWATER_KAFKA", kafka)
+    monkeypatch.setenv("HEADWATER_TOPIC", topic)
+    namespace = runpy.run_path(str(EXAMPLES / "on_a_cluster.py"))
+    assert namespace["spark"].sparkContext is spark.sparkContext
+    assert len(namespace["kept"](f"{tmp_path}/lake-of-topic")) == 990
+
+
 def test_pages_quote_the_examples_as_they_are() -> None:
     """A block that is left out of the run because an example has it is in the example, verbatim."""
     quoted = 0

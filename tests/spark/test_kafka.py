@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import pyarrow as pa
 import pytest
@@ -17,7 +18,14 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from headwater.app.spark import KafkaJob, Topic, kafka_records, read_kafka, write_kafka
+from headwater.app.spark import (
+    KafkaJob,
+    Topic,
+    kafka_job,
+    kafka_records,
+    read_kafka,
+    write_kafka,
+)
 from headwater.app.spark.meter import SparkMeter
 from headwater.errors import ConfigError, DataError, GapError
 from headwater.event import EventBatch
@@ -26,6 +34,7 @@ from headwater.spark.apply.records import Shapes
 from headwater.spark.apply.report import Reports
 from headwater.spark.keep.keeper import KeepPolicy
 from headwater.spark.policy import SchemaPolicy, TablePolicy
+from headwater.spark.progress import BatchReport
 from headwater.spark.source.frame import to_spark
 from headwater.testing.scripted import MemoryMetrics
 from tests.shop import Shop, open_shop
@@ -37,8 +46,8 @@ def _events(spark: SparkSession, shop: Shop) -> DataFrame:
     return spark.readStream.format("headwater").load(str(shop.log.path))
 
 
-def _held(spark: SparkSession, lake: Path) -> dict[int, str]:
-    rows = spark.read.format("delta").load(f"{lake}/customers").select("id", "name").collect()
+def _held(spark: SparkSession, lake: Path, table_format: str = "delta") -> dict[int, str]:
+    rows = spark.read.format(table_format).load(f"{lake}/customers").select("id", "name").collect()
     return {row["id"]: row["name"] for row in rows}
 
 
@@ -51,7 +60,9 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
 ) -> None:
     shop, lake = open_shop(tmp_path), tmp_path / "lake"
     head = shop.drain()
-    place, job = Topic(kafka, topic), KafkaJob(Topic(kafka, topic), str(lake))
+    place = Topic(kafka, topic)
+    # By several tasks at once: the order of rows in a batch means nothing.
+    job = KafkaJob(replace(place, options={"minPartitions": "3"}), str(lake))
 
     def write(checkpoint: str) -> None:
         events, folder = _events(spark, shop), str(tmp_path / checkpoint)
@@ -86,25 +97,74 @@ def test_job_of_a_topic_heeds_policies_and_keeps_files_few(
     shop, lake = open_shop(tmp_path), tmp_path / "lake"
     shop.run("CREATE TABLE notes (text TEXT)", "INSERT INTO notes VALUES ('no key')")
     place, metrics = Topic(kafka, topic), MemoryMetrics()
+    heard: list[BatchReport] = []
     job = KafkaJob(
         place,
         str(lake),
         table_policy=TablePolicy(on_no_key="append_log"),
         maintenance=KeepPolicy(surplus=-1),
-        reports=Reports(SparkMeter(metrics)),
+        reports=Reports(Hearing(metrics, heard)),
         interval_s=60.0,  # for `start`: to run once is to end
+        max_records=5,
     )
     for number in range(3):
         shop.run(f"INSERT INTO customers (id, name) VALUES (1{number}, 'n')")
-        shop.drain()
+        head = shop.drain()
         events, folder = _events(spark, shop), str(tmp_path / "out")
         write_kafka(events, place, log=shop.log.path, checkpoint=folder).awaitTermination()
         job.run_once(spark)
     assert _held(spark, lake) == _expected(shop)
     assert spark.read.format("delta").load(f"{lake}/notes@append_log").count() == 1
     assert metrics.counters["headwater_spark_compactions_total"] > 0
+    # What is told of each micro-batch, while the first run went through the topic in some of them.
+    assert len(heard) > 3
+    assert sum(each.events for each in heard) == head
+    first, last = heard[0], heard[-1]
+    assert (first.sequence, first.events, first.waiting) == (5, 5, head - 5 - 2)
+    assert (last.sequence, last.waiting) == (head, 0)
+    assert last.seconds > 0
+    assert metrics.gauges["headwater_spark_sequence"] == head
     with pytest.raises(ConfigError, match="a topic does not lead there"):
         KafkaJob(place, str(lake), schema_policy=SchemaPolicy(on_add="backfill"))
+
+
+@dataclass(frozen=True, slots=True)
+class Hearing(SparkMeter):
+    """With every micro-batch that it is told of."""
+
+    heard: list[BatchReport]
+
+    def batch(self, report: BatchReport) -> None:
+        self.heard.append(report)
+        self.metrics.gauge("headwater_spark_sequence", report.sequence)
+
+
+def test_large_batch_of_a_topic_is_read_by_several_tasks(
+    spark: SparkSession, kafka: str, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shop, tasks = open_shop(tmp_path), list[int]()
+    shop.run(*(f"INSERT INTO customers (id, name) VALUES (1{place}, 'n')" for place in range(3)))
+    assert shop.drain() == 9
+    events, folder = _events(spark, shop), str(tmp_path / "out")
+    place = Topic(kafka, topic)
+    write_kafka(events, place, log=shop.log.path, checkpoint=folder).awaitTermination()
+
+    def apply(frame: DataFrame, batch_id: int) -> None:
+        del batch_id
+        tasks.append(frame.rdd.getNumPartitions())
+
+    monkeypatch.setattr(KafkaJob, "_apply", lambda _job: apply)
+    job = KafkaJob(place, str(tmp_path / "few"), max_records=6)
+    job.run_once(spark)
+    monkeypatch.setattr(kafka_job, "_FEW", 2)
+    stream = replace(job, target=str(tmp_path / "many"), interval_s=1.0).start(spark)
+    try:
+        stream.drain()
+        assert stream.sequence == 9
+    finally:
+        stream.stop()
+    # 6 records and 3, on 2 cores: at most 3 for a task.
+    assert tasks == [1, 1, 2, 1]
 
 
 def _assert_read_by_url(
@@ -220,10 +280,23 @@ def _make_anew(kafka: str, topic: str) -> None:
 def test_topic_that_begins_late_is_a_gap_until_tables_reach_it_or_it_is_accepted(
     spark: SparkSession, tmp_path: Path
 ) -> None:
+    assert_begins_late(spark, tmp_path, "delta")
+    job = KafkaJob(Topic("nowhere:1", "t"), str(tmp_path / "lake"))
+    with pytest.raises(ConfigError, match="halt or accept"):
+        replace(job, on_gap="ignore")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="delta or iceberg tables, not 'parquet'"):
+        replace(job, table_format="parquet")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="no place for files"):
+        replace(job, table_format="iceberg", target="catalog:ice.crm")
+
+
+def assert_begins_late(
+    spark: SparkSession, tmp_path: Path, table_format: Literal["delta", "iceberg"]
+) -> None:
     """INV-9: what was before is nowhere, whoever removed it, unless a stream took it before."""
     shop, lake = open_shop(tmp_path), tmp_path / "lake"
     head = shop.drain()
-    job = KafkaJob(Topic("nowhere:1", "t"), str(lake))
+    job = KafkaJob(Topic("nowhere:1", "t"), str(lake), table_format=table_format)
     with pytest.raises(GapError) as caught:
         job._apply()(_records(spark, shop, head - 2), 0)
     assert caught.value.code == "kafka-gap"
@@ -234,12 +307,10 @@ def test_topic_that_begins_late_is_a_gap_until_tables_reach_it_or_it_is_accepted
     shop.run("UPDATE customers SET name = 'later' WHERE id = 1")
     shop.drain()
     job._apply()(_records(spark, shop, head - 3), 0)  # the checkpoint was lost, the tables not
-    assert _held(spark, lake) == _expected(shop)
+    assert _held(spark, lake, table_format) == _expected(shop)
     other = replace(job, target=str(tmp_path / "other"), on_gap="accept")
     other._apply()(_records(spark, shop, head), 0)
-    assert _held(spark, tmp_path / "other") == {1: "later"}
-    with pytest.raises(ConfigError, match="halt or accept"):
-        replace(job, on_gap="ignore")  # type: ignore[arg-type]
+    assert _held(spark, tmp_path / "other", table_format) == {1: "later"}
 
 
 def test_records_without_headers_are_refused_when_all_or_some_lack_them(

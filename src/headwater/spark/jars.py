@@ -74,6 +74,17 @@ _SETS = {
         _KAFKA,
         transitive=False,
     ),
+    ("kafka", "4.1"): JarSet(
+        "kafka-4.1",
+        (
+            "org.apache.spark:spark-sql-kafka-0-10_2.13:[4.1.0,4.1.4]",
+            "org.apache.spark:spark-token-provider-kafka-0-10_2.13:[4.1.0-preview1,4.1.4]",
+            "org.apache.kafka:kafka-clients:3.9.2",
+            "org.apache.commons:commons-pool2:2.13.1",
+        ),
+        _KAFKA,
+        transitive=False,
+    ),
     # from_avro and to_avro; what they call is in Spark itself. Not every mirror has the newest.
     ("avro", "4.2"): JarSet(
         "avro-4.2.0",

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any
 
 from pyspark.sql.streaming.listener import (
     QueryProgressEvent,
@@ -28,14 +27,27 @@ class BatchReport:
 
 
 Hears = Callable[[BatchReport], None]
+# What an offset comes to as a number, None if it says none.
+Place = Callable[[str | None], int | None]
+
+
+def record_of(offset: str | None) -> int | None:
+    """How far an offset in a topic of one partition is, as Spark's connector shows it."""
+    try:
+        topics = {} if offset is None else json.loads(offset)
+        places = [int(place) for topic in topics.values() for place in topic.values()]
+        return sum(places) if places else None
+    except (ValueError, AttributeError, TypeError):
+        return None
 
 
 class Progress(StreamingQueryListener):
     """Tells of the micro-batches of one query; a session's listeners hear of every query."""
 
-    def __init__(self, name: str, hears: Hears) -> None:
+    def __init__(self, name: str, hears: Hears, place: Place) -> None:
         self._name = name
         self._hears = hears
+        self._place = place
         self._told: tuple[int, int] | None = None
         self._lock = Lock()
 
@@ -52,24 +64,17 @@ class Progress(StreamingQueryListener):
         if not progress.sources:
             return
         source = progress.sources[0]
-        end, latest = _sequence(source.endOffset), _sequence(source.latestOffset)
+        begin, end, latest = map(
+            self._place, (source.startOffset, source.endOffset, source.latestOffset)
+        )
         with self._lock:
             if end is None or self._told == (progress.batchId, progress.numInputRows):
                 return
             self._told = (progress.batchId, progress.numInputRows)
         seconds = (progress.durationMs or {}).get("triggerExecution", 0) / 1000
-        self._hears(
-            BatchReport(end, int(progress.numInputRows), seconds, max((latest or end) - end, 0))
-        )
+        # Spark counts a row as often as it is read, and a batch may be read more than once.
+        events = min(int(progress.numInputRows), end - (begin or 0))
+        self._hears(BatchReport(end, events, seconds, max((latest or end) - end, 0)))
 
     def onQueryTerminated(self, event: QueryTerminatedEvent) -> None:  # noqa: N802 - Spark's
         """RunningStream tells how it ended."""
-
-
-def _sequence(offset: Any) -> int | None:
-    """The sequence number of an offset as Spark shows it: JSON text, or nothing."""
-    try:
-        found = json.loads(offset)["sequence"] if isinstance(offset, str) else None
-    except (ValueError, KeyError, TypeError):
-        return None
-    return None if found is None else int(found)

@@ -1,4 +1,4 @@
-"""The running stream: from the log through an `Apply`, with errors that keep their code."""
+"""The running stream: from a source through an `Apply`, with errors that keep their code."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headwater.errors import CATALOG, StateError
 from headwater.spark.apply.tables import Apply
-from headwater.spark.progress import Hears, Progress
+from headwater.spark.progress import Hears, Place, Progress
 from headwater.spark.source.datasource import NAME
-from headwater.spark.source.limits import offset_of
+from headwater.spark.source.limits import sequence_of
 
 _CODED = re.compile(r"\[([a-z0-9-]+)\] ([^\n]+)")
 
@@ -42,11 +42,12 @@ class RunningStream:
     """A started query. `wait` returns when it ends and raises what ended it."""
 
     def __init__(
-        self, query: StreamingQuery, failed: list[BaseException], ended: Callable[[], None]
+        self, query: StreamingQuery, failed: list[BaseException], place: Place = sequence_of
     ) -> None:
         self._query = query
         self._failed = failed
-        self._at_end = [ended]
+        self._place = place
+        self._at_end: list[Callable[[], None]] = []
 
     def at_end(self, call: Callable[[], None]) -> None:
         """Have `call` done once, when the query is known to have ended."""
@@ -59,11 +60,11 @@ class RunningStream:
 
     @property
     def sequence(self) -> int:
-        """The end of the last finished micro-batch, 0 before the first."""
+        """The end of the last finished micro-batch, 0 before the first; of a topic its offset."""
         progress = self._query.lastProgress
-        if not progress:
+        if progress is None:
             return 0
-        return int(offset_of(progress["sources"][0]["endOffset"])["sequence"])
+        return self._place(progress.sources[0].endOffset) or 0
 
     def drain(self) -> None:
         """Return when everything that is in the log now has been applied."""
@@ -115,18 +116,18 @@ def keeping_errors(apply: Apply, failed: list[BaseException]) -> Apply:
     return kept
 
 
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """Where Spark keeps the place of a stream, and when it runs: once if there is no interval."""
+
+    checkpoint: str
+    interval_s: float | None = None
+
+
 def start(
     session: SparkSession, plan: StreamPlan, apply: Apply, hears: Hears = lambda _report: None
 ) -> RunningStream:
-    """Start the stream: once through everything if there is no interval, else for ever.
-
-    `hears` is told of every micro-batch, in a thread of Spark's.
-    """
-    failed: list[BaseException] = []
-    # Queries of one session need different names, and a listener knows its query by its name.
-    name = f"headwater-{uuid4().hex[:8]}"
-    progress = Progress(name, hears)
-    session.streams.addListener(progress)
+    """Start the stream of a log; `hears` is told of every micro-batch, in a thread of Spark's."""
     reader = session.readStream.format(NAME).option("consumer", plan.consumer)
     if plan.max_events is not None:
         reader = reader.option("maxRowsPerTrigger", plan.max_events)
@@ -136,16 +137,28 @@ def start(
         reader = reader.option("attempt", plan.attempt)
     if plan.tables:
         reader = reader.option("tables", ",".join(plan.tables))
-    writer = (
-        reader.load(plan.log_path)
-        .writeStream.queryName(name)
-        .option("checkpointLocation", plan.checkpoint)
-        .foreachBatch(keeping_errors(apply, failed))
-    )
-    if plan.interval_s is None:
+    pace = Pace(plan.checkpoint, plan.interval_s)
+    return follow(reader.load(plan.log_path), apply, pace, hears)
+
+
+def follow(
+    frame: DataFrame, apply: Apply, pace: Pace, hears: Hears, place: Place = sequence_of
+) -> RunningStream:
+    """Start a stream: once through everything that is there, or for ever.
+
+    `place` says how far an offset of its source is.
+    """
+    session, failed = frame.sparkSession, list[BaseException]()
+    # Queries of one session need different names, and a listener knows its query by its name.
+    name = f"headwater-{uuid4().hex[:8]}"
+    writer = frame.writeStream.queryName(name).option("checkpointLocation", pace.checkpoint)
+    writer = writer.foreachBatch(keeping_errors(apply, failed))
+    if pace.interval_s is None:
         writer = writer.trigger(availableNow=True)
     else:
-        writer = writer.trigger(processingTime=f"{plan.interval_s} seconds")
+        writer = writer.trigger(processingTime=f"{pace.interval_s} seconds")
+    progress = Progress(name, hears, place)
+    session.streams.addListener(progress)
     try:
         query = writer.start()
     except BaseException:
@@ -158,4 +171,6 @@ def start(
             progress.tell(last)
         session.streams.removeListener(progress)
 
-    return RunningStream(query, failed, ended)
+    stream = RunningStream(query, failed, place)
+    stream.at_end(ended)
+    return stream

@@ -7,7 +7,7 @@ from headwater.contract import Lag
 from headwater.errors import DataError
 from headwater.observe import PrometheusMetrics
 from headwater.spark.apply.report import Reports, TableReport
-from headwater.spark.progress import BatchReport
+from headwater.spark.progress import BatchReport, record_of
 
 ERROR = DataError("value-mistyped", "x")
 
@@ -55,3 +55,20 @@ def test_released_table_is_shown_as_any_other() -> None:
     assert reports.as_dict(_log(40))["a"]["parked"] is None
     assert _lags(reports, 40) == {"a": 0}
     assert reports.failure() is None
+
+
+def test_topic_tells_of_batches_and_not_of_tables_that_it_does_not_know() -> None:
+    metrics = PrometheusMetrics()
+    reports = Reports(SparkMeter(metrics))
+    reports.applied(TableReport("busy", 40, 3, 0.5))
+    assert reports.reached == 40
+    reports.batch(BatchReport(sequence=40, events=30, seconds=1.0, waiting=7), None)
+    assert "headwater_spark_lag_events 7.0" in metrics.render()
+    assert "table_lag_events{" not in metrics.render()
+
+
+def test_place_in_a_topic_is_read_as_the_connector_shows_it() -> None:
+    assert record_of('{"crm":{"0":12}}') == 12
+    assert record_of('{"crm":{"0":0}}') == 0
+    for nothing in (None, "{}", "null", "[]", "x", '{"crm":5}'):
+        assert record_of(nothing) is None

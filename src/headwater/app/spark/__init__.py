@@ -1,7 +1,8 @@
 """Spark over the embedded log: tables in a few words, Kafka in and out, and what commands ask.
 
-- job.py: a log to tables. kafka.py: a topic to tables, events to a topic. versions.py: all tables
-  at one position. session.py, source.py: sessions, and `format("headwater")` for the workers.
+- job.py: a log to tables. kafka_job.py: a topic to tables. kafka.py: events to a topic and back.
+  versions.py: all tables at one position. session.py, source.py: sessions, and
+  `format("headwater")` for the workers.
 - origin.py, feed.py: where a read's events come from, and capture beside it.
 - formats.py, functions.py, native.py: functions on frames that need a log or a format.
 - loop.py: Spark as a part of a pipeline. meter.py, places.py, presence.py: what it shows and
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
     from headwater.app.spark.formats import decode, encode
     from headwater.app.spark.job import TableJob
     from headwater.app.spark.kafka import (
-        KafkaJob,
         Topic,
         kafka_events,
         kafka_records,
         read_kafka,
         write_kafka,
     )
+    from headwater.app.spark.kafka_job import KafkaJob
     from headwater.app.spark.session import register, spark_session
     from headwater.app.spark.targets import TableFormat
     from headwater.app.spark.versions import as_of
@@ -51,7 +52,7 @@ __all__ = [
 ]
 
 _HOME_OF = {
-    "KafkaJob": "kafka",
+    "KafkaJob": "kafka_job",
     "TableFormat": "targets",
     "TableJob": "job",
     "Topic": "kafka",

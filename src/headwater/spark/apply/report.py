@@ -119,12 +119,22 @@ class Reports:
                 self._tables[name] = replace(known, parked=None)
         self.watch.parked(name, code=None)
 
-    def batch(self, report: BatchReport, behind: Behind) -> None:
-        """A micro-batch has ended, and every table is where it is for now."""
+    @property
+    def reached(self) -> int:
+        """The last sequence number that any table has come to."""
+        with self._lock:
+            return self._reached
+
+    def batch(self, report: BatchReport, behind: Behind | None) -> None:
+        """A micro-batch has ended, and every table is where it is for now.
+
+        Without a log nobody knows what a table is `behind`: all stand where the stream does.
+        """
         with self._lock:
             self._reached = max(self._reached, report.sequence)
         self.watch.batch(report)
-        self.measure(behind)
+        if behind is not None:
+            self.measure(behind)
 
     def measure(self, behind: Behind) -> None:
         """Tell how far every table is behind by now."""

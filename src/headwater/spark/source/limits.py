@@ -51,6 +51,14 @@ def offset_of(progress: str) -> dict[str, Any]:
     return found
 
 
+def sequence_of(offset: str | None) -> int | None:
+    """The sequence number of an offset in a log, as Spark shows it."""
+    try:
+        return None if offset is None else int(offset_of(offset)["sequence"])
+    except (ValueError, KeyError, TypeError, SyntaxError):
+        return None
+
+
 __all__ = [
     "SPARK_LIMITS",
     "ReadAllAvailable",
@@ -59,4 +67,5 @@ __all__ = [
     "ReadMaxRows",
     "SupportsTriggerAvailableNow",
     "offset_of",
+    "sequence_of",
 ]

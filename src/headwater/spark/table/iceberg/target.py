@@ -18,6 +18,7 @@ from headwater.errors import ConfigError, TransientError
 from headwater.event import TableId, TableSchema
 from headwater.failpoint import failpoint
 from headwater.spark.change.kinds import stored_type
+from headwater.spark.gateway.files import Files
 from headwater.spark.modes import Mode
 from headwater.spark.table.alteration import Alteration
 from headwater.spark.table.claim import contended, other_log
@@ -29,6 +30,7 @@ from headwater.spark.table.iceberg.metadata import carrying, history_of, load
 from headwater.spark.table.iceberg.publish import MAIN, publish
 from headwater.spark.table.iceberg.upkeep import IcebergUpkeep
 from headwater.spark.table.layout import Layout
+from headwater.spark.table.path import table_of
 from headwater.spark.table.shape import COLUMNS, TableShape, memory
 from headwater.spark.table.target import Standing, Statement, Whole
 
@@ -62,6 +64,14 @@ class IcebergTargets:
     def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
         """Those with a generation that was begun and not cleared."""
         return begun(session, catalog_of(self.location))
+
+    def reached(self, session: SparkSession) -> int:
+        """The last event of the log that any table below the folder has, 0 if none has one."""
+        folders = Files(session, self.location).folders(self.location, "metadata")
+        catalog = catalog_of(self.location)
+        names = (catalog.address(session, *table_of(folder)).name for folder in folders)
+        found = (history_of(session, load(session, name)) for name in names)
+        return max((each.applied(self.log_id) for each in found), default=0)
 
 
 class IcebergTarget:
