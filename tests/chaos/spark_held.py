@@ -16,6 +16,7 @@ from headwater.event import Event, Operation, TableId, TableSchema
 from headwater.log import SqliteLog
 from headwater.spark.modes import Mode, name_of
 from headwater.spark.sql import quoted
+from headwater.spark.table.iceberg import IcebergTarget
 from headwater.spark.table.layout import SEQUENCE
 from headwater.spark.table.parquet import Appended
 from headwater.spark.table.path import table_path
@@ -106,6 +107,8 @@ class Held:
                 found += [f"{name_of(schema.table, mode)}: {words}"] if words else []
             if self.job.table_format == "parquet":
                 found += self._told_twice(schema, oracle)
+            if self.job.table_format == "iceberg":
+                found += self._left_behind(schema)
         info = self.log.info()
         acked = {cursor.name: cursor.acked for cursor in info.cursors}[self.job.consumer]
         if acked != info.bounds.head:
@@ -139,6 +142,16 @@ class Held:
         if (rows.count(), rows.distinct().count()) == (wanted, wanted):
             return []
         return [f"{schema.table}: {rows.count()} changes were appended, {wanted} were told"]
+
+    def _left_behind(self, schema: TableSchema) -> Iterator[str]:
+        """Branches of killed drivers go with the next commit of their table."""
+        head = self.log.info().bounds.head
+        for mode in self.job.kept().of(schema.table):
+            target = self.target(schema.table, mode)
+            if isinstance(target, IcebergTarget) and target.standing().applied == head:
+                branches = list(target._table().refs())
+                if branches != ["main"]:
+                    yield f"{name_of(schema.table, mode)}: it has branches {branches}"
 
     def _folder(self, schema: TableSchema) -> str:
         return table_path(self.job.location, schema.table)
