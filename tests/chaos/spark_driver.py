@@ -1,6 +1,6 @@
 """The driver process that is killed: the log into tables, once through.
 
-python -m tests.chaos.spark_driver DIRECTORY [--format delta] [--modes mirror,scd2]
+python -m tests.chaos.spark_driver DIRECTORY [--format delta] [--tables item] [--modes mirror scd2]
     [--max-events N] [--plant NAME]
 """
 
@@ -22,7 +22,8 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("directory", type=Path)
     parser.add_argument("--format", default="delta")
-    parser.add_argument("--modes", default=",".join(MODES))
+    parser.add_argument("--tables", nargs="*", default=[])
+    parser.add_argument("--modes", nargs="*", default=MODES)
     parser.add_argument("--max-events", type=int, default=200_000)
     parser.add_argument("--plant", default="")
     chosen = parser.parse_args()
@@ -32,7 +33,8 @@ def main() -> None:
         Place(chosen.directory),
         chosen.format,
         max_events=chosen.max_events,
-        modes=chosen.modes.split(","),
+        tables=chosen.tables,
+        modes=chosen.modes,
         eager="spark.keep" in os.environ.get("HEADWATER_FAILPOINT", ""),
     )
     try:

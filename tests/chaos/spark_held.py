@@ -105,7 +105,7 @@ class Held:
             for mode in self.job.kept().of(schema.table):
                 words = compared(self.frame(schema, mode), schema, mode, oracle)
                 found += [f"{name_of(schema.table, mode)}: {words}"] if words else []
-            if self.job.table_format == "parquet":
+            if self.job.table_format == "parquet" and self.job.kept().keeps(schema.table):
                 found += self._told_twice(schema, oracle)
             if self.job.table_format == "iceberg":
                 found += self._left_behind(schema)

@@ -16,10 +16,11 @@ def job_of(
     table_format: TableFormat,
     *,
     max_events: int,
+    tables: Sequence[str] = (),
     modes: Sequence[Mode] = MODES,
     eager: bool = False,
 ) -> TableJob:
-    """Parquet has one mode, and its rows are written out soon.
+    """No table is every one. Parquet has one mode, and its rows are written out at once.
 
     Who is to be killed in upkeep is `eager`: any table has more files and older ones than it bears.
     """
@@ -27,8 +28,9 @@ def job_of(
         place.log,
         str(place.directory / "tables"),
         table_format,
+        tables=tuple(tables),
         max_events=max_events,
         modes={} if table_format == "parquet" else dict.fromkeys(modes, ("*",)),
         maintenance=KeepPolicy(surplus=-2, retain_s=0) if eager else KeepPolicy(),
-        snapshots=SnapshotPolicy(every=2),
+        snapshots=SnapshotPolicy(every=1),
     )

@@ -16,6 +16,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 from headwater.app.spark import TableFormat
+from headwater.spark.modes import MODES, Mode
 from tests.chaos.scenario import Kill, Nursery
 from tests.chaos.spark_places import PLACES, kills
 from tests.chaos.spark_scenario import Drivers, Mirrored, followed, mirrored
@@ -23,12 +24,14 @@ from tests.chaos.spark_scenario import Drivers, Mirrored, followed, mirrored
 
 @dataclass(frozen=True)
 class Lives:
-    """Of the tables of one format, with one seed."""
+    """Of tables of one format, with one seed: all of them in every mode, or fewer to be quick."""
 
     table_format: TableFormat
     session: SparkSession
     arena: Path
     seed: int = 1
+    tables: tuple[str, ...] = ()
+    modes: tuple[Mode, ...] = MODES
 
     def of_new_tables(self, workers: Nursery) -> None:
         """A life for each place of new tables; the last goes on to all places of older ones."""
@@ -46,29 +49,28 @@ class Lives:
                 if kill is first[-1]:
                     self._outlives(mirror, later)
 
-    def of_loaded_tables(
-        self, workers: Nursery, load: Sequence[str], later: Sequence[str] = ()
-    ) -> None:
+    def of_loaded_tables(self, workers: Nursery, load: Sequence[str]) -> None:
         """One load has a long life: what is killed at one step goes on to the next."""
         with mirrored(workers, self.arena, self.seed, self.table_format) as mirror:
+            self._narrow(mirror)
             mirror.begin_load()
             for name in load:
                 mirror.kill(Kill(name))
             self._ends_well(mirror, load)
-            self._outlives(mirror, [Kill(name) for name in later])
 
-    def of_parts_of_rows(self, first: Sequence[Kill], later: Sequence[Kill]) -> None:
-        """Updates leave columns out; the first kills are of new tables."""
+    def of_parts_of_rows(self, killed: Sequence[Kill], *, standing: bool = False) -> None:
+        """Updates leave columns out; the first kill is of new tables if none is standing."""
         with followed(self.arena, self.seed, self.table_format) as history:
-            history.advance()
-            for kill in first:
-                history.kill(kill)
-            self._ends_well(history, first)
-            self._outlives(history, later)
+            self._narrow(history)
+            if standing:
+                history.advance()
+                history.finish(self.session)
+            self._outlives(history, killed)
 
     def with_a_bug(self, plant: str) -> list[str]:
         """What is wrong when a driver with a bug was killed where only the bug leaves a window."""
         with followed(self.arena, self.seed, self.table_format) as history:
+            self._narrow(history)
             history.advance()
             history.finish(self.session)
             history.advance()
@@ -77,14 +79,16 @@ class Lives:
             history.finish(self.session)
             return history.differences(self.session)
 
+    def _narrow(self, drivers: Drivers) -> None:
+        drivers.tables, drivers.modes = self.tables, self.modes
+
     def _outlives(self, drivers: Drivers, killed: Sequence[Kill]) -> None:
         for kill in killed:
             if isinstance(drivers, Mirrored):
                 _alter(drivers, kill.failpoint)
             drivers.advance()
             drivers.kill(kill)
-        if killed:
-            self._ends_well(drivers, killed)
+        self._ends_well(drivers, killed)
 
     def _ends_well(self, drivers: Drivers, after: object) -> None:
         drivers.advance()

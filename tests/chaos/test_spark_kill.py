@@ -14,7 +14,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.chaos.failpoints import FULL, failpoints
-from tests.chaos.scenario import Nursery
+from tests.chaos.scenario import Kill, Nursery
 from tests.chaos.spark_lives import Lives
 from tests.chaos.spark_places import PLACES, kills
 
@@ -22,6 +22,13 @@ pytestmark = [pytest.mark.chaos, pytest.mark.spark, pytest.mark.timeout(1800)]
 
 SEEDS = (1, 2, 3) if FULL else (1,)
 DELTA, PARQUET = PLACES["delta"], PLACES["parquet"]
+MERGES = ("spark.table.before_merge", "spark.table.after_merge")
+# The second driver finds one batch half done, which has two MERGEs at the most, and one of four.
+SHORT = (
+    Kill("spark.table.after_fill"),
+    Kill("spark.table.after_merge", 3),
+    Kill("spark.keep.after_compact"),
+)
 
 
 def test_every_spark_failpoint_is_killed_at_when_the_code_names_it() -> None:
@@ -35,36 +42,40 @@ def test_every_spark_failpoint_is_killed_at_when_the_code_names_it() -> None:
 def test_loaded_tables_are_right_when_drivers_are_killed(
     spark: SparkSession, workers: Nursery, arena: Path, seed: int
 ) -> None:
-    """Around the commits of tables that come whole, and of rows that are replaced."""
-    load = DELTA.load if FULL else ("spark.load.after_switch",)
-    Lives("delta", spark, arena, seed).of_loaded_tables(workers, load, ["spark.table.rows_written"])
+    """By default where a table has just come whole."""
+    if FULL:
+        Lives("delta", spark, arena, seed).of_loaded_tables(workers, DELTA.load)
+    else:
+        few = Lives("delta", spark, arena, seed, ("customer", "item"), ("mirror", "scd2"))
+        few.of_loaded_tables(workers, ["spark.load.after_switch"])
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tables_of_every_mode_are_right_when_drivers_are_killed_among_parts_of_rows(
     spark: SparkSession, arena: Path, seed: int
 ) -> None:
-    """New ones were filled; some have taken a batch and others not; one was compacted."""
-    chooser = random.Random(seed)
-    merged = ["spark.table.after_merge"]
+    """New ones were filled; of standing ones some have taken a batch; one was compacted."""
     if FULL:
-        merged = ["spark.table.before_merge", *merged] * 3
-    Lives("delta", spark, arena, seed).of_parts_of_rows(
-        kills(["spark.table.after_fill"], chooser),
-        kills([*merged, "spark.keep.after_compact"], chooser),
-    )
+        chooser = random.Random(seed)
+        places = ["spark.table.after_fill", *MERGES, *MERGES, "spark.keep.after_compact"]
+        Lives("delta", spark, arena, seed).of_parts_of_rows(kills(places, chooser))
+    else:
+        few = Lives("delta", spark, arena, seed, ("orders",))
+        few.of_parts_of_rows(SHORT)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_appended_changes_are_right_when_drivers_are_killed(
     spark: SparkSession, arena: Path, seed: int
 ) -> None:
-    chooser = random.Random(seed)
-    places = chooser.sample(PARQUET.middle, len(PARQUET.middle)) if FULL else ()
-    Lives("parquet", spark, arena, seed).of_parts_of_rows(
-        kills(["spark.table.before_write"] if FULL else [], chooser),
-        kills([*places, *PARQUET.last] if FULL else ["spark.parquet.before_mark"], chooser),
-    )
+    if FULL:
+        chooser = random.Random(seed)
+        places = [*chooser.sample(PARQUET.middle, len(PARQUET.middle)), *PARQUET.last]
+        life = Lives("parquet", spark, arena, seed)
+        life.of_parts_of_rows(kills(places, chooser), standing=True)
+    else:
+        few = Lives("parquet", spark, arena, seed, ("orders",))
+        few.of_parts_of_rows([Kill("spark.parquet.before_mark")])
 
 
 # Dozens of drivers.

@@ -52,7 +52,7 @@ if FULL:
         spark: SparkSession, arena: Path, plant: str
     ) -> None:
         _, _, mode = plant.partition("@")
-        found = Lives("delta", spark, arena).with_a_bug(plant)
+        found = Lives("delta", spark, arena, tables=("orders",)).with_a_bug(plant)
         assert found, f"{plant} went unnoticed"
         assert all(f"@{mode}:" in each for each in found), found
 
