@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from headwater.app.version import installed_version
+from tests.chaos.conftest import arena, workers  # noqa: F401 - fixtures of its kill tests
 from tests.fix_spark import SMALL
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from headwater.spark.table.iceberg import IcebergTargets, publish
 from headwater.spark.table.iceberg.publish import LOAD
 from headwater.spark.table.layout import MIRROR
 from headwater.spark.table.target import Taken
-from tests.chaos.test_spark_kill import LOAD as STEPS
+from tests.chaos.spark_places import PLACES
 from tests.spark.iceberg.frost import Frost
 from tests.spark.iceberg.test_commits import ITEMS
 from tests.spark.letters import Letters
@@ -89,7 +89,7 @@ ADDING = (
     *("spark.load.after_keep", "spark.load.before_append", "spark.load.after_append"),
 )
 WRITING = ("spark.iceberg.before_publish", "spark.iceberg.after_publish")
-ENDING = tuple(each for each in STEPS if each not in ADDING)
+ENDING = tuple(each for each in PLACES["iceberg"].load if each not in ADDING)
 
 
 def test_load_goes_on_when_drivers_end_at_every_step(
