@@ -30,7 +30,7 @@ from headwater.app.spark.meter import SparkMeter
 from headwater.errors import ConfigError, DataError, GapError
 from headwater.event import EventBatch
 from headwater.log import SqliteLog
-from headwater.spark.apply.records import Shapes
+from headwater.spark.apply.records import Records, Shapes
 from headwater.spark.apply.report import Reports
 from headwater.spark.keep.keeper import KeepPolicy
 from headwater.spark.policy import SchemaPolicy, TablePolicy
@@ -56,13 +56,21 @@ def _expected(shop: Shop) -> dict[int, str]:
 
 
 def test_tables_are_kept_from_a_topic_whatever_comes_twice(
-    spark: SparkSession, kafka: str, topic: str, tmp_path: Path
+    spark: SparkSession, kafka: str, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Both cores read the topic's one partition: here a few records are worth a task."""
     shop, lake = open_shop(tmp_path), tmp_path / "lake"
     head = shop.drain()
-    place = Topic(kafka, topic)
-    # By several tasks at once: the order of rows in a batch means nothing.
-    job = KafkaJob(replace(place, options={"minPartitions": "3"}), str(lake))
+    place, job = Topic(kafka, topic), KafkaJob(Topic(kafka, topic), str(lake), max_records=head)
+    tasks: list[int] = []
+    apply = Records.__call__
+
+    def watched(self: Records, frame: DataFrame, batch_id: int) -> None:
+        tasks.append(frame.rdd.getNumPartitions())
+        apply(self, frame, batch_id)
+
+    monkeypatch.setattr(Records, "__call__", watched)
+    monkeypatch.setattr("headwater.spark.source.tasks.WORTH_RECORDS", 2)
 
     def write(checkpoint: str) -> None:
         events, folder = _events(spark, shop), str(tmp_path / checkpoint)
@@ -78,6 +86,7 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
     _assert_read_by_url(spark, f"kafka://{kafka}/{topic}", stored, tmp_path / "by-url")
     assert read_kafka(spark, place).isStreaming
     job.run_once(spark)
+    assert tasks == [2]
     assert _held(spark, lake) == _expected(shop)
     # The shapes were told once, and a job that starts anew has them from the lake.
     shop.run("UPDATE customers SET name = 'new' WHERE id = 1", "DELETE FROM customers WHERE id = 2")
