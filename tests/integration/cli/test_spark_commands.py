@@ -97,8 +97,9 @@ def _told_while_it_runs(cli: Cli, port: int, jvm: dict[str, str]) -> dict[str, A
     Only the listener can have told of a micro-batch while the stream has not ended.
     """
     with running(cli, **jvm) as process:
-        eventually(lambda: process.poll() is not None or _is_at_the_head(port), PATIENCE_S)
+        eventually(lambda: process.poll() is not None or _have_taken(port), PATIENCE_S)
         assert process.poll() is None, process.communicate()[1]
+        eventually(lambda: _is_at_the_head(port), 300)
         told = _metrics(port)
         assert told["headwater_spark_batch_seconds_count"] > 0
         assert told["headwater_spark_batch_seconds_sum"] > 0
@@ -131,18 +132,24 @@ def _told_afterwards(cli: Cli, told: dict[str, Any]) -> None:
 
 
 def _metrics(port: int) -> dict[str, float]:
-    """By name and labels."""
-    lines = httpx.get(f"http://127.0.0.1:{port}/metrics").text.splitlines()
+    """By name and labels; none while the server is not there."""
+    try:
+        lines = httpx.get(f"http://127.0.0.1:{port}/metrics", timeout=30).text.splitlines()
+    except httpx.ConnectError:
+        return {}
     told = (line.rpartition(" ") for line in lines if not line.startswith("#"))
     return {name: float(value) for name, _, value in told}
 
 
+def _have_taken(port: int) -> bool:
+    """Whether every table has taken a batch, as it tells while the batch goes on."""
+    told = _metrics(port)
+    return all(f'headwater_spark_table_seconds_count{{table="{name}"}}' in told for name in _TABLES)
+
+
 def _is_at_the_head(port: int) -> bool:
-    """Whether a micro-batch has ended, as the metrics tell it, and no event waits."""
-    try:
-        told = _metrics(port)
-    except httpx.TransportError:
-        return False
+    """Whether a micro-batch has ended, and no event waits."""
+    told = _metrics(port)
     batches = told.get("headwater_spark_batch_seconds_count", 0)
     head = told.get('headwater_log_head{source="sqlite"}')
     return batches > 0 and told.get("headwater_spark_sequence") == head

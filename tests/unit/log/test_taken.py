@@ -40,6 +40,7 @@ def test_log_of_an_older_program_knows_nothing_and_may_be_told(log: SqliteLog) -
 
 
 def test_writer_that_is_at_work_is_not_waited_for_long(log: SqliteLog) -> None:
+    log.note_taken("lake", [])
     with sqlite3.connect(log.path, isolation_level=None) as db:
         db.execute("BEGIN IMMEDIATE")
         begin = time.monotonic()

@@ -51,6 +51,7 @@ def test_only_what_is_new_is_written(log: SqliteLog) -> None:
 def test_reports_are_kept_the_next_time_when_the_log_is_busy(log: SqliteLog) -> None:
     reports, last = Reports(), LastReports()
     reports.applied(TableReport("a", 5, 3, 0.5))
+    log.note_taken("lake", [])
     with sqlite3.connect(log.path, isolation_level=None) as db:
         db.execute("BEGIN IMMEDIATE")
         last.keep(log, "lake", reports)
