@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from headwater.app.spark import TableJob
 from headwater.app.spark.places import CursorPlaces
+from headwater.app.spark.release import release
 from headwater.event import TableId
 from headwater.log import SqliteLog
 from headwater.spark.apply.parking import Held
+from headwater.testing.builders import IDENTITY, inserts, source_batch
 
 
 @pytest.fixture
@@ -51,3 +54,24 @@ def test_places_of_tables_that_are_left_out_stay_until_all_are_cleared(log: Sqli
     some.clear()
     assert CursorPlaces(log.path, "spark").parked() == {}
     assert CursorPlaces(log.path, "other").parked() == {"orders@mirror": Held(5)}
+
+
+@pytest.mark.parametrize(
+    ("after", "held", "without"),
+    [
+        (None, Held(2), None),
+        # A table that was removed at that very event goes on from there, and not from its first.
+        (2, Held(2, released=True), None),
+        (1, Held(2, released=True), None),
+        (4, Held(4, released=True), [3, 4]),
+    ],
+)
+def test_released_table_goes_on_from_the_event_that_people_chose(
+    log: SqliteLog, after: int | None, held: Held, without: list[int] | None
+) -> None:
+    log.writer(IDENTITY).append(source_batch(inserts(1, 5), 5))
+    places = CursorPlaces(log.path, "spark")
+    places.park("items@mirror", 2)
+    (told,) = release(TableJob(log.path, "lake"), "items", after)["released"]
+    assert places.parked() == {"items@mirror": held}
+    assert told == {"table": "items@mirror", "goes_on_after": held.after, "without": without}
