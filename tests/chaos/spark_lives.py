@@ -21,6 +21,9 @@ from tests.chaos.scenario import Kill, Nursery
 from tests.chaos.spark_places import PLACES, kills
 from tests.chaos.spark_scenario import Drivers, Mirrored, followed, mirrored
 
+# Of a load, while rows are still owed: on Spark 4.1, which has one batch in a run, too.
+BEGINNING = ("spark.load.before_append", "spark.load.after_append")
+
 
 @dataclass(frozen=True)
 class Lives:
@@ -54,8 +57,13 @@ class Lives:
         with mirrored(workers, self.arena, self.seed, self.table_format) as mirror:
             self._narrow(mirror)
             mirror.begin_load()
+            for name in BEGINNING:
+                if name in load:
+                    mirror.kill(Kill(name))
+            mirror.end_load()
             for name in load:
-                mirror.kill(Kill(name))
+                if name not in BEGINNING:
+                    mirror.kill(Kill(name))
             self._ends_well(mirror, load)
 
     def of_parts_of_rows(self, killed: Sequence[Kill], *, standing: bool = False) -> None:
@@ -93,7 +101,8 @@ class Lives:
     def _ends_well(self, drivers: Drivers, after: object) -> None:
         drivers.advance()
         drivers.finish(self.session)
-        assert drivers.differences(self.session) == [], after
+        found = drivers.differences(self.session)
+        assert not found, f"{after}: {found}"
 
 
 def _alter(mirror: Mirrored, failpoint: str) -> None:

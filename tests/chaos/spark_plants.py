@@ -1,4 +1,4 @@
-"""Bugs to plant in a driver: its tables would take a batch not once, but twice or not at all.
+"""Bugs to plant in a driver: its tables take a batch twice, or not at all, when it is killed.
 
 A name may end with the mode whose tables have the bug: `position_before_rows@scd2`.
 """
@@ -64,20 +64,6 @@ def position_before_rows(mode: str) -> None:
     _instead_of_writes(mode, write)
 
 
-def rows_before_position(mode: str) -> None:
-    """Events are appended without a look at those that are there, and the position comes after."""
-
-    def write(
-        self: DeltaTarget | IcebergTarget, rows: DataFrame, until: int, statement: Statement
-    ) -> None:
-        del statement
-        self._session.sql(f"INSERT INTO {self._name} BY NAME TABLE {_named(rows)}")
-        failpoint("plant.window")
-        self.mark(until)
-
-    _instead_of_writes(mode, write)
-
-
 def _named(rows: DataFrame) -> str:
     view = f"planted_{uuid4().hex}"
     rows.createOrReplaceTempView(view)
@@ -112,5 +98,5 @@ def _mode_of(table: DeltaTarget | IcebergTarget) -> Mode:
 
 
 PLANTS: dict[str, Callable[[str], None]] = {
-    plant.__name__: plant for plant in (unguarded_merge, position_before_rows, rows_before_position)
+    plant.__name__: plant for plant in (unguarded_merge, position_before_rows)
 }

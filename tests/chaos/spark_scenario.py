@@ -20,7 +20,7 @@ from headwater.spark.modes import MODES, Mode
 from headwater.testing.history.log import History
 from tests.chaos.scenario import DidNotFireError, Kill, Nursery
 from tests.chaos.spark_held import Held, oracles
-from tests.chaos.spark_job import job_of
+from tests.chaos.spark_job import job_of, run
 from tests.chaos.worker import Job, Place
 from tests.chaos.workload import KEYS, Workload
 
@@ -129,7 +129,7 @@ class Drivers(ABC):
 
     def finish(self, session: SparkSession) -> None:
         """Bring the tables to the end of the log, as any other process than the killed ones."""
-        self.job.run_once(session)
+        run(self.job, session)
 
     def output(self) -> str:
         return (self.place.directory / "driver.log").read_text()[-1500:]
@@ -189,12 +189,15 @@ class Mirrored(Drivers):
         self.capture()
 
     def begin_load(self) -> None:
-        """A first load that takes several micro-batches, and every row changes in its middle."""
+        """Some of the rows of a first load, which takes several micro-batches."""
         self.max_events = _A_THIRD
         for _ in range(4):
             self.workload.step()
         killed = Job(directory=str(self.place.directory), failpoints=f"{_CHUNK}=kill@5")
         assert self.nursery.start(killed).wait() == -signal.SIGKILL
+
+    def end_load(self) -> None:
+        """Every row has changed, and the others are read."""
         self.workload.rewrite()
         self.capture()
 
