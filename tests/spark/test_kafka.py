@@ -62,7 +62,12 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
     head = shop.drain()
     place = Topic(kafka, topic)
     # By several tasks at once: the order of rows in a batch means nothing.
-    job = KafkaJob(replace(place, options={"minPartitions": "3"}), str(lake))
+    heard: list[BatchReport] = []
+    job = KafkaJob(
+        replace(place, options={"minPartitions": "3"}),
+        str(lake),
+        reports=Reports(Hearing(MemoryMetrics(), heard)),
+    )
 
     def write(checkpoint: str) -> None:
         events, folder = _events(spark, shop), str(tmp_path / checkpoint)
@@ -81,11 +86,14 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
     assert _held(spark, lake) == _expected(shop)
     # The shapes were told once, and a job that starts anew has them from the lake.
     shop.run("UPDATE customers SET name = 'new' WHERE id = 1", "DELETE FROM customers WHERE id = 2")
-    shop.drain()
+    later = shop.drain()
     write("out")
     write("again")  # from the beginning: every record a second time
     job.run_once(spark)
     assert _held(spark, lake) == _expected(shop)
+    # Places are those of events, and what came twice is counted twice.
+    told = [(each.sequence, each.events) for each in heard]
+    assert told == [(head, head), (later, later - head + later)]
     history = spark.sql(f"DESCRIBE HISTORY delta.`{lake}/customers`").collect()
     noted = [json.loads(row["userMetadata"] or "{}") for row in history]
     assert max(note["headwater"]["sequence"] for note in noted if "headwater" in note) > head
