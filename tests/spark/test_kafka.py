@@ -21,7 +21,6 @@ from pyspark.sql import functions as f
 from headwater.app.spark import (
     KafkaJob,
     Topic,
-    kafka_job,
     kafka_records,
     read_kafka,
     write_kafka,
@@ -30,7 +29,7 @@ from headwater.app.spark.meter import SparkMeter
 from headwater.errors import ConfigError, DataError, GapError
 from headwater.event import EventBatch
 from headwater.log import SqliteLog
-from headwater.spark.apply.records import Records, Shapes
+from headwater.spark.apply.records import Shapes
 from headwater.spark.apply.report import Reports
 from headwater.spark.keep.keeper import KeepPolicy
 from headwater.spark.policy import SchemaPolicy, TablePolicy
@@ -56,21 +55,18 @@ def _expected(shop: Shop) -> dict[int, str]:
 
 
 def test_tables_are_kept_from_a_topic_whatever_comes_twice(
-    spark: SparkSession, kafka: str, topic: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, kafka: str, topic: str, tmp_path: Path
 ) -> None:
-    """Both cores read the topic's one partition: here a few records are worth a task."""
     shop, lake = open_shop(tmp_path), tmp_path / "lake"
     head = shop.drain()
-    place, job = Topic(kafka, topic), KafkaJob(Topic(kafka, topic), str(lake), max_records=head)
-    tasks: list[int] = []
-    apply = Records.__call__
-
-    def watched(self: Records, frame: DataFrame, batch_id: int) -> None:
-        tasks.append(frame.rdd.getNumPartitions())
-        apply(self, frame, batch_id)
-
-    monkeypatch.setattr(Records, "__call__", watched)
-    monkeypatch.setattr("headwater.spark.source.tasks.WORTH_RECORDS", 2)
+    place = Topic(kafka, topic)
+    # By several tasks at once: the order of rows in a batch means nothing.
+    heard: list[BatchReport] = []
+    job = KafkaJob(
+        replace(place, options={"minPartitions": "3"}),
+        str(lake),
+        reports=Reports(Hearing(MemoryMetrics(), heard)),
+    )
 
     def write(checkpoint: str) -> None:
         events, folder = _events(spark, shop), str(tmp_path / checkpoint)
@@ -86,15 +82,17 @@ def test_tables_are_kept_from_a_topic_whatever_comes_twice(
     _assert_read_by_url(spark, f"kafka://{kafka}/{topic}", stored, tmp_path / "by-url")
     assert read_kafka(spark, place).isStreaming
     job.run_once(spark)
-    assert tasks == [2]
     assert _held(spark, lake) == _expected(shop)
     # The shapes were told once, and a job that starts anew has them from the lake.
     shop.run("UPDATE customers SET name = 'new' WHERE id = 1", "DELETE FROM customers WHERE id = 2")
-    shop.drain()
+    later = shop.drain()
     write("out")
     write("again")  # from the beginning: every record a second time
     job.run_once(spark)
     assert _held(spark, lake) == _expected(shop)
+    # Places are those of events, and what came twice is counted twice.
+    told = [(each.sequence, each.events) for each in heard]
+    assert told == [(head, head), (later, later - head + later)]
     history = spark.sql(f"DESCRIBE HISTORY delta.`{lake}/customers`").collect()
     noted = [json.loads(row["userMetadata"] or "{}") for row in history]
     assert max(note["headwater"]["sequence"] for note in noted if "headwater" in note) > head
@@ -165,7 +163,7 @@ def test_large_batch_of_a_topic_is_read_by_several_tasks(
     monkeypatch.setattr(KafkaJob, "_apply", lambda _job: apply)
     job = KafkaJob(place, str(tmp_path / "few"), max_records=6)
     job.run_once(spark)
-    monkeypatch.setattr(kafka_job, "_FEW", 2)
+    monkeypatch.setattr("headwater.spark.source.tasks.WORTH_RECORDS", 2)
     stream = replace(job, target=str(tmp_path / "many"), interval_s=1.0).start(spark)
     try:
         stream.drain()
