@@ -37,9 +37,9 @@ test-fast: $(READY) ## The tests that need neither Spark nor kill -9
 	$(VENV)/bin/pytest -q tests/unit tests/property tests/conformance tests/architecture
 
 chaos: $(READY) ## Kill at every failpoint with every seed, 200 tables, more histories (about three hours)
-	HEADWATER_CHAOS=full HEADWATER_SEEDS=3 tools/test.sh \
-	  tests/chaos tests/spark/test_many_tables.py tests/spark/test_modes.py tests/spark/test_load.py
-	HEADWATER_CHAOS=full tools/test.sh iceberg -m chaos
+	HEADWATER_CHAOS=full HEADWATER_SEEDS=3 tools/test.sh tests/chaos \
+	  tests/spark/test_many_tables.py tests/spark/test_modes.py tests/spark/test_load.py tests/spark/test_prefixes.py
+	HEADWATER_CHAOS=full HEADWATER_SEEDS=3 tools/test.sh iceberg
 
 bench: $(READY) ## Run a benchmark: make bench NAME=log
 	@$(PY) -m benchmarks.$(or $(NAME),log)

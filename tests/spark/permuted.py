@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections.abc import Callable
 
@@ -13,6 +14,8 @@ from headwater.spark.modes import MODES, Modes
 from tests.spark.lake import Lake
 from tests.spark.letters import Letters
 
+# HEADWATER_SEEDS says how many histories are told.
+SEEDS = range(1, 1 + int(os.environ.get("HEADWATER_SEEDS", "1")))
 # After one sequence number up to another.
 Range = tuple[int, int]
 

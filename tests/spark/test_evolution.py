@@ -14,12 +14,14 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from headwater.app.spark import TableFormat
 from headwater.errors import ConfigError
 from headwater.event import Operation
 from headwater.log import SqliteLog
 from headwater.spark.change.kinds import widens
 from headwater.spark.modes import MODES, Mode
 from headwater.spark.policy import SchemaPolicy
+from tests.spark.theirs import theirs
 from tests.spark.things import FINAL, Pond, Things, expected, row_at, shape, story
 
 pytestmark = pytest.mark.spark
@@ -90,13 +92,15 @@ BEFORE = "id:int32#1 name:string#2 qty:int32#3"
 def test_policy_decides_which_columns_a_table_gets(
     spark: SparkSession,
     tmp_path: Path,
+    table_format: TableFormat,
+    *,
     policy: Any,
     after: str,
     columns: dict[str, str],
     row: tuple[Any, ...],
 ) -> None:
     things = _small(SqliteLog.create(tmp_path / "things.hwlog"), BEFORE, after)
-    pond = Pond(spark, things, tmp_path / "lake", policy=SchemaPolicy(policy))
+    pond = Pond(spark, things, tmp_path / "lake", ("mirror",), SchemaPolicy(policy), table_format)
     for after_event, until in ((0, 1), (1, len(things.events))):
         pond.apply(after_event, until)
     assert pond.columns() == columns
@@ -115,18 +119,25 @@ def test_policy_decides_which_columns_a_table_gets(
     ],
 )
 def test_table_goes_on_when_the_statements_of_the_halt_were_run(
-    spark: SparkSession, tmp_path: Path, policy: Any, after: str, code: str
+    spark: SparkSession,
+    tmp_path: Path,
+    table_format: TableFormat,
+    *,
+    policy: Any,
+    after: str,
+    code: str,
 ) -> None:
     things = _small(SqliteLog.create(tmp_path / "things.hwlog"), BEFORE, after)
-    pond = Pond(spark, things, tmp_path / "lake", policy=SchemaPolicy(policy))
+    pond = Pond(spark, things, tmp_path / "lake", ("mirror",), SchemaPolicy(policy), table_format)
     pond.apply(0, 1)
     with pytest.raises(ConfigError) as caught:
         pond.apply(1, len(things.events))
     assert caught.value.code == code
     assert pond.columns() == {"id": "int", "name": "string", "qty": "int"}
+    session, _ = theirs(spark, table_format, pond.target / "any")
     for statement in caught.value.hint.split("; "):
         if statement.startswith(("ALTER", "UPDATE")):
-            spark.sql(statement)
+            session.sql(statement)
     pond.apply(0, len(things.events))
     wanted = [each.name for each in shape(after).columns]
     assert sorted(pond.columns()) == sorted(wanted)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from headwater.app.spark import TableJob, as_of
+from headwater.app.spark import TableFormat, TableJob, as_of
 from headwater.app.spark.release import release
 from headwater.cli.main import main
 from headwater.errors import DataError, GapError, StateError
@@ -27,7 +27,7 @@ def _held(spark: SparkSession, job: TableJob, table: str) -> Rows:
 
 
 def _rows(spark: SparkSession, job: TableJob, folder: str) -> Rows:
-    held = spark.read.format("delta").load(f"{job.target}/{folder}")
+    held = spark.read.format(job.table_format).load(f"{job.target}/{folder}")
     return sorted((tuple(row) for row in held.collect()), key=repr)
 
 
@@ -46,12 +46,12 @@ def _change(shop: Shop, turn: int) -> int:
 
 
 def test_table_or_mode_that_is_named_later_has_everything_from_the_log(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, table_format: TableFormat
 ) -> None:
     """Rows that were read before anybody wanted them too, and what came while it was left out."""
     shop = open_shop(tmp_path)
     shop.drain()
-    job = TableJob(shop.log.path, str(tmp_path / "lake"))
+    job = TableJob(shop.log.path, str(tmp_path / "lake"), table_format)
     whole = replace(job, target=str(tmp_path / "whole"), consumer="whole", modes={"scd2": ["*"]})
     few = replace(job, tables=("customers",))
     few.run_once(spark)
@@ -75,11 +75,11 @@ def test_table_or_mode_that_is_named_later_has_everything_from_the_log(
 
 
 def test_table_that_is_removed_or_replaced_by_a_copy_takes_from_the_log_what_it_lacks(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, table_format: TableFormat
 ) -> None:
     shop = open_shop(tmp_path)
     shop.drain()
-    job = TableJob(shop.log.path, str(tmp_path / "lake"))
+    job = TableJob(shop.log.path, str(tmp_path / "lake"), table_format)
     job.run_once(spark)
     shutil.copytree(f"{job.target}/orders", tmp_path / "copy")
     _change(shop, 1)
@@ -95,12 +95,12 @@ def test_table_that_is_removed_or_replaced_by_a_copy_takes_from_the_log_what_it_
 
 
 def test_new_target_has_everything_and_one_of_another_log_is_refused(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, tmp_path: Path, table_format: TableFormat
 ) -> None:
     """The cursor is where the old target was; numbers of another log mean other events."""
     shop = open_shop(tmp_path)
     shop.drain()
-    job = TableJob(shop.log.path, str(tmp_path / "lake"))
+    job = TableJob(shop.log.path, str(tmp_path / "lake"), table_format)
     head = job.run_once(spark)
     for folder in ("lake", "other"):
         shutil.rmtree(job.target, ignore_errors=True)
@@ -120,12 +120,15 @@ def test_new_target_has_everything_and_one_of_another_log_is_refused(
 
 
 def test_table_that_lacks_what_the_log_has_lost_is_parked_until_it_is_released(
-    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    spark: SparkSession,
+    tmp_path: Path,
+    table_format: TableFormat,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """INV-9: the gap is told of, and the other tables go on."""
     shop = open_shop(tmp_path)
     shop.drain()
-    job = TableJob(shop.log.path, str(tmp_path / "lake"))
+    job = TableJob(shop.log.path, str(tmp_path / "lake"), table_format)
     few = replace(job, tables=("customers",))
     few.run_once(spark)
     _change(shop, 1)
@@ -145,7 +148,7 @@ def test_table_that_lacks_what_the_log_has_lost_is_parked_until_it_is_released(
     file = tmp_path / "shop.yaml"
     file.write_text(
         "version: 1\nname: shop\nsource: {url: 'sqlite:///shop.db'}\n"
-        "log: {path: shop.hwlog}\nspark: {target: lake}\n"
+        f"log: {{path: shop.hwlog}}\nspark: {{target: lake, table_format: {table_format}}}\n"
     )
 
     def command(*words: str) -> tuple[int, dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from pathlib import Path
 
@@ -16,11 +15,11 @@ from headwater.spark.table.path import table_path
 from tests.spark.lake import Lake
 from tests.spark.letters import LETTERS, Letters
 from tests.spark.loading import OWED, Loading, load_in_parts, read
+from tests.spark.permuted import SEEDS
 from tests.spark.test_modes import pruned  # noqa: F401 - a fixture
 
 pytestmark = pytest.mark.spark
 
-SEEDS = range(1, 1 + int(os.environ.get("HEADWATER_SEEDS", "1")))
 _CHECK = "spark.databricks.delta.retentionDurationCheck.enabled"
 
 

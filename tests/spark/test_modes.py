@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 import re
 from pathlib import Path
@@ -36,7 +35,7 @@ from tests.docs.markdown import ROOT, blocks
 from tests.spark.lake import Lake
 from tests.spark.letters import LETTERS
 from tests.spark.oracle import Oracle
-from tests.spark.permuted import deliver, deliveries, every_mode, tell
+from tests.spark.permuted import SEEDS, deliver, deliveries, every_mode, tell
 
 pytestmark = pytest.mark.spark
 
@@ -45,7 +44,6 @@ def _ms(name: str) -> str:
     return f"unix_millis({name})"
 
 
-SEEDS = range(1, 1 + int(os.environ.get("HEADWATER_SEEDS", "1")))
 EXTRA: dict[Mode, tuple[str, ...]] = {
     "mirror": (),
     "soft_delete": (SEQUENCE, DELETED_FLAG, _ms(DELETED_AT)),

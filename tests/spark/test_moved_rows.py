@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -15,10 +14,9 @@ from headwater.spark.sql import quoted
 from headwater.spark.table.path import table_path
 from tests.spark.lake import Lake
 from tests.spark.letters import Letters
+from tests.spark.permuted import SEEDS
 
 pytestmark = pytest.mark.spark
-
-SEEDS = range(1, 1 + int(os.environ.get("HEADWATER_SEEDS", "1")))
 
 
 class Mirrored(Lake):

@@ -12,6 +12,8 @@ from typing import Any
 
 from pyspark.sql import DataFrame, SparkSession
 
+from headwater.app.spark import TableFormat
+from headwater.app.spark.targets import targets_of
 from headwater.contract import SourceBatch
 from headwater.event import (
     Column,
@@ -29,10 +31,8 @@ from headwater.spark.apply.tables import Tables
 from headwater.spark.modes import Mode, Modes
 from headwater.spark.policy import SchemaPolicy
 from headwater.spark.sql import quoted
-from headwater.spark.table.delta import DeltaTargets
 from headwater.spark.table.layout import CURRENT, DELETED_FLAG, OP, SEQUENCE, TO_SEQUENCE
 from headwater.spark.table.path import table_path
-from headwater.spark.table.target import Targets
 from headwater.testing.builders import IDENTITY
 
 THINGS = TableId("public", "things")
@@ -110,14 +110,12 @@ class Pond:
     target: Path
     modes: Sequence[Mode] = ("mirror",)
     policy: SchemaPolicy = field(default_factory=SchemaPolicy)
-    table_format: str = "delta"
-
-    def targets(self, log_id: str) -> Targets:
-        return DeltaTargets(str(self.target), log_id)
+    table_format: TableFormat = "delta"
 
     def apply(self, after: int, until: int) -> None:
         reader = self.things.log.reader()
-        targets = self.targets(reader.log_id)
+        targets = targets_of(self.table_format, str(self.target), reader.log_id)
+        assert targets is not None
         modes = Modes(chosen=dict.fromkeys(self.modes, ("things",)))
         options = {"startingSequence": after, "endingSequence": until}
         frame = self.spark.read.format("headwater").options(**options)

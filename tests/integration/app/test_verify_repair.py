@@ -20,6 +20,7 @@ from headwater.app.proof.prove import Asked, prove
 from headwater.errors import ConfigError
 from headwater.spark.table.path import table_path
 from tests.fix_postgres import PostgresDatabase
+from tests.spark.theirs import theirs
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 ROWS = 10_000
@@ -47,8 +48,9 @@ class Proven:
         assert self.config.spark is not None
         known = {str(schema.table): schema.table for _, schema in self._schemas()}
         path = table_path(self.config.spark.target, known[table], mode)  # type: ignore[arg-type]
+        session, name = theirs(self.spark, self.config.spark.table_format, Path(path))
         for statement in statements:
-            self.spark.sql(statement.replace("TABLE", f"delta.`{path}`"))
+            session.sql(statement.replace("TABLE", name))
 
     def _schemas(self) -> Any:
         reader = self.pipeline().log.reader()

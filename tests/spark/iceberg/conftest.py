@@ -12,6 +12,8 @@ from tests.fix_spark import SMALL
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from headwater.app.spark import TableFormat
+
 # tools/test.sh runs this folder on Spark 4.1; a run that finds no test fails.
 collect_ignore_glob = [] if installed_version("pyspark").startswith("4.1.") else ["test_*.py"]
 
@@ -28,3 +30,8 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator["SparkSession"]:
     register(session)
     yield session
     end_session(session)
+
+
+@pytest.fixture
+def table_format() -> "TableFormat":
+    return "iceberg"

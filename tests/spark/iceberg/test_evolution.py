@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,22 +11,11 @@ from pyspark.sql import SparkSession
 from headwater.errors import ConfigError
 from headwater.event import Operation
 from headwater.log import SqliteLog
-from headwater.spark.session import folder_conf
-from headwater.spark.table.iceberg import IcebergTargets
 from headwater.spark.table.iceberg.columns import widens
+from tests.spark.theirs import theirs
 from tests.spark.things import FINAL, Pond, Things, expected, shape, story
 
 pytestmark = [pytest.mark.spark, pytest.mark.iceberg]
-
-
-@dataclass
-class Floe(Pond):
-    """Tables of Iceberg."""
-
-    table_format: str = "iceberg"
-
-    def targets(self, log_id: str) -> IcebergTargets:
-        return IcebergTargets(str(self.target), log_id)
 
 
 def test_tables_are_the_same_wherever_batches_are_cut(spark: SparkSession, tmp_path: Path) -> None:
@@ -37,7 +25,7 @@ def test_tables_are_the_same_wherever_batches_are_cut(spark: SparkSession, tmp_p
     """
     things, ends = story(SqliteLog.create(tmp_path / "things.hwlog"))
     things.write()
-    pond = Floe(spark, things, tmp_path / "lake", ("mirror", "scd2"))
+    pond = Pond(spark, things, tmp_path / "lake", ("mirror", "scd2"), table_format="iceberg")
     across = [2, *(end + 2 for end in ends[:-1]), ends[-1]]
     for after, until in zip([0, *across], across, strict=False):
         pond.apply(after, until)
@@ -56,17 +44,15 @@ def test_table_goes_on_when_the_statement_of_the_halt_was_run(
     things.becomes("id:int32#1 qty:decimal(12,2)#2")
     things.tell(Operation.UPDATE, id=1, qty="5.25")
     things.write()
-    pond = Floe(spark, things, tmp_path / "lake")
+    pond = Pond(spark, things, tmp_path / "lake", table_format="iceberg")
     pond.apply(0, 1)
     with pytest.raises(ConfigError) as caught:
         pond.apply(1, 2)
     assert caught.value.code == "spark-type-changed"
     statement, again = caught.value.hint.split("; ")
     assert again == "then read its values again: headwater backfill start FILE public.things"
-    theirs = spark.newSession()
-    for name, value in folder_conf(str(pond.target)).items():
-        theirs.conf.set(name, value)
-    theirs.sql(statement)
+    session, _ = theirs(spark, "iceberg", pond.target / "any")
+    session.sql(statement)
     pond.apply(0, 2)
     assert pond.columns() == {"id": "int", "qty": "decimal(12,2)"}
     assert [str(each[1]) for each in pond.held("mirror", ["id", "qty"])] == ["5.25"]

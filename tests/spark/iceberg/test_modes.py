@@ -13,15 +13,16 @@ from headwater.spark.modes import MODES, Mode
 from headwater.spark.table import pruning
 from headwater.spark.table.upkeep import WriteCost
 from tests.spark.iceberg.frost import Frost
-from tests.spark.permuted import deliver, deliveries, tell
+from tests.spark.permuted import SEEDS, deliver, deliveries, tell
 
 pytestmark = [pytest.mark.spark, pytest.mark.iceberg]
 
 MAINTAINED: tuple[Mode, ...] = ("mirror", "scd2")
 
 
+@pytest.mark.parametrize("seed", SEEDS)
 def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     """INV-10, exactly once, though tables are compacted and raised to version 3 on the way.
 
@@ -29,12 +30,12 @@ def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
     again as after a crash, and come too late.
     """
     monkeypatch.setattr(pruning, "_WORTH_FILES", 0)
-    chooser = random.Random(7)
+    chooser = random.Random(seed)
     lake = Frost(spark, tmp_path)
     names = tuple(column.name for column in tell(lake, chooser).schema.columns)
     ranges = deliveries(chooser, lake.head)
     second = next(place for place, each in enumerate(ranges) if each[1] > ranges[0][1])
-    deliver(lake, lake.tables(), ranges[: second + 1], 7)
+    deliver(lake, lake.tables(), ranges[: second + 1], seed)
     reached = lake.table().standing().applied
     cost = lake.upkeep("mirror").last_cost()
     assert isinstance(cost, WriteCost)
@@ -50,7 +51,7 @@ def test_tables_of_every_mode_are_the_same_however_their_events_are_delivered(
         assert [each for each in lake.snapshots(mode) if "headwater.sequence" in each] == []
         assert lake.table(mode).standing().applied == reached
     lake.alter("SET TBLPROPERTIES ('format-version' = '3')", "scd2")
-    deliver(lake, lake.tables(), ranges[second + 1 :], 8)
+    deliver(lake, lake.tables(), ranges[second + 1 :], seed + 1)
     oracle = lake.oracle(names)
     for mode in MODES:
         wanted: list[tuple[Any, ...]] = getattr(oracle, mode)()

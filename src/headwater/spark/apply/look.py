@@ -65,15 +65,30 @@ class LogLook:
 
     def __call__(self, frame: DataFrame, batch_id: int) -> Contents:
         """What the batch's range of the log holds of the tables that are read."""
-        planned = CheckpointFolder(frame.sparkSession, self.checkpoint).range_of(batch_id)
-        if planned is None:
-            return FrameLook(self.reader)(frame, batch_id)
-        after, until = planned
+        folder = CheckpointFolder(frame.sparkSession, self.checkpoint)
+        planned = folder.range_of(batch_id)
+        if planned is not None:
+            return self._within(planned, begin=planned[0])
+        seen, until = FrameLook(self.reader)(frame, batch_id), folder.end_of(batch_id)
+        if until is None:
+            return seen
+        # Spark 4.1 does not say where the first batch begins: before all that the frame has.
+        after = seen.after if seen.until else until
+        return self._within((after, until), begin=self.reader.bounds().tail - 1)
+
+    def _within(self, between: tuple[int, int], *, begin: int) -> Contents:
+        """What a range holds of the tables that are read; of others it tells from `begin` on."""
+        after, until = between
         told = self._told(after, until) if after < until else []
-        kept = [each for each in told if not self.tables or each.table.matches(self.tables)]
+        before = self._told(begin, after) if begin < after else []
+        kept = [each for each in told if self._is_read(each.table)]
         held = gathered(kept, self.reader, after, until)
-        rows = {each.table for each in told if not (each.no_rows or each.dropped)}
-        return replace(held, passed=tuple(rows - {each.table for each in kept}))
+        rows = {each.table for each in (*before, *told) if not (each.no_rows or each.dropped)}
+        passed = (table for table in rows if not self._is_read(table))
+        return replace(held, passed=tuple(passed))
+
+    def _is_read(self, table: TableId) -> bool:
+        return not self.tables or table.matches(self.tables)
 
     def late(self, frame: DataFrame, table: TableId, between: tuple[int, int]) -> Contents:
         """The same of a range, for one table."""

@@ -117,6 +117,11 @@ class CheckpointFolder:
             return before.sequence, end.sequence
         return None if end.origin is None else (end.origin, end.sequence)
 
+    def end_of(self, batch_id: int) -> int | None:
+        """Where a batch that was begun ends; None: not said."""
+        end = self._decoded(f"offsets/{batch_id}", decode_offset, [])
+        return None if end is None else end.sequence
+
     def _numbers(self, kind: str) -> list[int]:
         names = self._files.names(f"{self._root}/{kind}")
         return [int(name) for name in names if name.isdigit()]
