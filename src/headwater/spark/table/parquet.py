@@ -101,7 +101,12 @@ class Appended:
         return next((each for each in later if self._written(each)), newest)
 
     def append(self, changes: DataFrame, until: int, truncated_at: int | None) -> None:
-        """Add the changes of a micro-batch, which count when their file is there."""
+        """Add the changes of a micro-batch, which count when their file is there.
+
+        One file, by one task, however many rows: several do not appear at once. After a crash
+        between two a mark could tell us, but not those who read the folder as it is, and a folder
+        that is renamed into place is copied file by file where objects are stored.
+        """
         if truncated_at is not None:
             self._files.mark(f"{self._own}/{_TRUNCATED}{truncated_at}")
         failpoint("spark.table.before_write")
