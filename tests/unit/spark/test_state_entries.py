@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from headwater.event import TableId
-from headwater.spark.state.entry import Entry, Key, latest, out_of_step, passed_over, without_events
+from headwater.spark.state.entry import (
+    Entry,
+    Key,
+    latest,
+    nothing_until,
+    out_of_step,
+    passed_over,
+    without_events,
+)
 from headwater.spark.state.positions import complete_until, newly_kept, resumes
 from headwater.spark.state.table import Written
 from headwater.spark.table.target import Standing
@@ -35,6 +43,20 @@ def test_table_that_is_kept_no_more_holds_no_set_back_and_goes_on_where_it_left(
     assert resumes(there(10), left, 1) == 15
     assert resumes(there(4), entry(10, 4).left(20, before=15), 1) == 4
     assert resumes(GONE, left, 3) == 2
+    assert resumes(GONE, None, 3, 8) == 8
+
+
+def test_set_is_not_whole_when_the_first_event_of_a_table_has_failed() -> None:
+    failed = without_events((TableId(None, "b"), "mirror"), 20, 10)
+    assert out_of_step(latest([entry(20, 20), failed]), 20) == (failed,)
+    assert complete_until(GONE, failed, 20, 4) == 3
+
+
+def test_nothing_came_of_a_table_as_far_as_any_of_its_modes_tells() -> None:
+    to_come = without_events((TableId(None, "b"), "mirror"), 20)
+    told = (entry(10, 10), to_come, passed_over(TableId(None, "c"), "mirror", 30))
+    assert [nothing_until(told, TableId(None, name)) for name in "abc"] == [0, 20, 0]
+    assert complete_until(GONE, to_come, 900, 4) == 900
 
 
 def test_table_is_newly_kept_when_the_stream_left_it_out_or_kept_it_in_other_modes() -> None:
@@ -47,10 +69,10 @@ def test_table_is_newly_kept_when_the_stream_left_it_out_or_kept_it_in_other_mod
     known: dict[Key, int] = {(table, "mirror"): 1 for table in (a, b, never)}
     assert newly_kept(Written(30, last), known) == {(b, "mirror"), (never, "mirror")}
     modes: dict[Key, int] = {(a, "scd2"): 1, (TableId(None, "new"), "mirror"): 1}
-    # Of one that was kept all along something would be written down, if only that it is to come.
-    assert newly_kept(Written(30, last), modes) == set(modes)
-    to_come = without_events((TableId(None, "new"), "mirror"), 30)
-    assert newly_kept(Written(30, (*last, to_come)), modes) == {(a, "scd2")}
+    # Of a table without an entry in any mode there was nothing.
+    assert newly_kept(Written(30, last), modes) == {(a, "scd2")}
+    # One that is behind has a place of its own, unless that was given up.
+    assert newly_kept(Written(30, (*last, entry(20, 10))), known) == {*known}
     # What begins after all that the stream has seen is only new, and so is all of a new stream.
     assert newly_kept(Written(30, last), {(a, "scd2"): 31}) == set()
     assert newly_kept(Written(), known) == set()

@@ -8,7 +8,7 @@ it needs the log, and it goes there as a parked table does, with a place that re
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
@@ -17,11 +17,11 @@ from headwater.contract import TableHistory
 from headwater.spark.apply.job import Job, SetBackError
 from headwater.spark.apply.parking import Parking, Stay
 from headwater.spark.modes import Modes, name_of
-from headwater.spark.state.entry import Key, latest
+from headwater.spark.state.entry import Key, latest, nothing_until
 from headwater.spark.state.positions import newly_kept, resumes
 from headwater.spark.state.publish import Publication
 from headwater.spark.state.table import Written
-from headwater.spark.table.target import Loadable, Standing, Targets
+from headwater.spark.table.target import Standing, Targets, taken_by
 
 # The log is read in parts of this many events, whatever a table lacks.
 _PART_EVENTS = 2_000_000
@@ -48,7 +48,6 @@ class Late:
         if self._met:
             return
         written, known = self.publication.written(session), self.modes.known(self.history)
-        self._give_up({name_of(*key) for key in known})
         if written.until:
             new = newly_kept(written, known)
         else:
@@ -60,24 +59,40 @@ class Late:
                     self._park(key, place)
         self._met = True
 
-    def _give_up(self, kept: Collection[str]) -> None:
-        """Parked in a mode that the table is kept in no more: nobody will ask for its place."""
-        for name in [name for name, _ in self.parking if name not in kept]:
-            _LOG.warning("place of a mode that is not kept is given up", extra={"table": name})
-            self.parking.released(name)
-
     def _lacking(self, session: SparkSession, key: Key, written: Written, first: int) -> int | None:
         """After which event a table lacks what the stream has passed; None if nothing is known."""
-        target = self.targets.open(session, *key)
-        standing, entry = target.standing(), latest(written.last).get(key)
-        if standing.version is not None:  # without a state its own position is all that is known
+        entry, anew = latest(written.last).get(key), self._anew(key, written, first)
+        try:
+            target = self.targets.open(session, *key)
+            standing, taken = target.standing(), taken_by(target)
+        except Exception:  # noqa: BLE001 - trying to catch up meets it again, and tells it
+            _LOG.warning("table cannot be opened", extra={"table": name_of(*key)}, exc_info=True)
+            return anew
+        # Without a state its own position is all that is known of a table.
+        if standing.version is not None:
             return resumes(standing, entry, first) if written.until else None
-        taken = target.generation().taken() if isinstance(target, Loadable) else None
         if taken is None:
-            return resumes(_NOT_THERE, entry, first)
-        # It is being loaded, and in step unless rows of the table were passed over since.
-        passed = (each.sequence for each in written.last if each.is_left and each.table == key[0])
-        return max(taken.rows, first - 1) if max(passed, default=0) > taken.until else None
+            return anew
+        had = min(taken.rows, taken.until) if entry is None else entry.applied
+        return max(had, first - 1) if written.until else None
+
+    def begin_anew(self, session: SparkSession, key: Key) -> None:
+        """Have a parked table that is gone begin anew: its place says what it had taken.
+
+        People may have let it go on from there without that.
+        """
+        stay = self.parking.stay(name_of(*key))
+        target = self.targets.open(session, *key)
+        if stay.released or target.standing().version is not None or taken_by(target) is not None:
+            return
+        first = self.modes.known(self.history)[key]
+        begin = self._anew(key, self.publication.written(session), first)
+        if begin < stay.after:
+            self._park(key, begin)
+
+    def _anew(self, key: Key, written: Written, first: int) -> int:
+        """After which event a table begins that is not there."""
+        return resumes(_NOT_THERE, None, first, nothing_until(written.last, key[0]))
 
     def least(self, key: Key) -> int:
         """Up to where the table was seen, and must therefore be."""

@@ -124,6 +124,8 @@ class AppendLog:
         table, _ = key
         ours = f.col("schema").eqNullSafe(f.lit(table.schema)) & (f.col("table") == table.name)
         stay = self.parking.stay(name)
+        if stay.released and stay.after > until:  # what comes before is to be left out
+            return done, ()
         try:
             for between in parts(stay.after, until):
                 events = used(self.reread(frame, *between).where(ours))

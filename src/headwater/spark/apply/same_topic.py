@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
 
-from headwater.errors import GapError
+from headwater.errors import GapError, TransientError
 from headwater.spark.apply.tables import Apply
 from headwater.spark.gateway.files import Files
 from headwater.spark.table.claim import claimed
@@ -24,8 +24,8 @@ _MARK = "_topic-"
 class SameTopic:
     """Applies micro-batches of the topic that the first of a checkpoint came from, and no other.
 
-    `identity` says which the topic is; what it cannot say now is asked again with the next batch.
-    The checkpoint keeps it, and begins with it where it did not know one.
+    `identity` says which the topic is, or nothing, as brokers of before Kafka 2.8. The checkpoint
+    keeps it, and begins with it where it did not know one.
     """
 
     apply: Apply
@@ -35,16 +35,20 @@ class SameTopic:
     def __call__(self, frame: DataFrame, batch_id: int) -> None:
         """INV-9: raise before anything of another topic is applied."""
         session = frame.sparkSession
-        found = self.identity(session)
-        if found is not None:
-            files = Files(session, self.checkpoint)
-            if not claimed(files, self.checkpoint, _MARK, found):
-                raise GapError(
-                    "kafka-gap",
-                    "the topic was made anew: the checkpoint's place is in one of another id"
-                    f" than {found}",
-                    where=self.checkpoint,
-                    hint="write the log to it with a new checkpoint of write_kafka, and remove the"
-                    " folder named here: tables take what they have not",
-                )
+        found, files = self.identity(session), Files(session, self.checkpoint)
+        if found is None and any(name.startswith(_MARK) for name in files.names(self.checkpoint)):
+            raise TransientError(
+                "kafka-unreachable",
+                "the broker does not say which topic this is, as it did before",
+                where=self.checkpoint,
+            )
+        if found is not None and not claimed(files, self.checkpoint, _MARK, found):
+            raise GapError(
+                "kafka-gap",
+                "the topic was made anew: the checkpoint's place is in one of another id"
+                f" than {found}",
+                where=self.checkpoint,
+                hint="write the log to it with a new checkpoint of write_kafka, and remove the"
+                " folder named here: tables take what they have not",
+            )
         self.apply(frame, batch_id)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +23,7 @@ from headwater.spark.apply.job import WAYS, Job, Lake, SetBackError, run
 from headwater.spark.apply.late import Late, parts
 from headwater.spark.apply.loads import Loads
 from headwater.spark.apply.look import FrameLook, Look
-from headwater.spark.apply.parking import Parking
+from headwater.spark.apply.parking import Parking, Stay
 from headwater.spark.apply.report import Reports
 from headwater.spark.apply.sessions import Sessions, shared
 from headwater.spark.apply.settle import Done, Settling
@@ -32,11 +33,12 @@ from headwater.spark.change.contents import Contents, used
 from headwater.spark.keep.keeper import Keeper
 from headwater.spark.modes import Mode, Modes, name_of
 from headwater.spark.policy import TablePolicy
-from headwater.spark.state.entry import Key
+from headwater.spark.state.entry import NONE, Key, Reached
 from headwater.spark.state.positions import reached
 from headwater.spark.state.publish import Finished, Publication
 from headwater.spark.table.target import Targets
 
+_LOG = logging.getLogger(__name__)
 _READING_ONCE: set[Mode] = {"mirror", "append_log"}
 # From the stream's frame to the events of the log in (after, until].
 Reread = Callable[[DataFrame, int, int], DataFrame]
@@ -111,7 +113,8 @@ class Tables:
             switched = self._finish_loads(session, batch)
         moved = [*(job.key for job, _ in done), *switched, *caught]
         self._publish(session, batch, moved, caught)
-        self._settling.release(caught)  # what was published says that they lack nothing
+        if self._is_told(batch.until):  # that they lack nothing
+            self._settling.release(caught)
         self._keep(frame, [job for job, work in done if work.exception() is None])
         failpoint("spark.batch.end")
 
@@ -121,35 +124,58 @@ class Tables:
         """Make the versions known that belong together now. What is parked may not even open."""
         if self.publication is None:
             return
-        modes = self.modes.knowing(self.history)
+        modes, told = self.modes.knowing(self.history), self.publication
         known = modes.known(self.history)
-        failed = {key for key in known if key not in caught and name_of(*key) in self.parking}
-        well = [key for key in dict.fromkeys(moved) if key not in failed]
-        unmet = self.publication.unmet(session, known).difference(well, failed) if well else ()
+        unmet = told.unmet(session, known)
+        places = {
+            key: self.parking.stay(name).after
+            for key in {*known, *told.met()}.difference(caught)
+            if (name := name_of(*key)) in self.parking
+        }
+        well = [key for key in dict.fromkeys(moved) if key not in places]
         with ThreadPoolExecutor(self.at_once) as pool:
-            looked = pool.map(
-                lambda key: (key, reached(self.targets, session, *key)),
-                [*well, *(key for key in unmet if not self._lake.loads.begun(*key))],
-            )
-        found = dict(looked)
+            found = pool.map(partial(self._seen, session), well)
+            there = pool.map(partial(self._met, session), unmet.difference(well, places))
+        seen, met = [*found], [each for each in there if each is not None]
         unkept = (each.schema.table for each in batch.tables if not modes.of(each.schema.table))
-        self.publication(
+        told(
             session,
             Finished(
                 batch.until,
                 batch.committed_at_us,
-                [each for key in well if (each := found[key])],
-                there=[each for key, each in found.items() if each and key in unmet],
+                [each for each in seen if each.version != NONE],
+                there=[each for each in met if each.version != NONE],
                 missing=[
-                    key
-                    for key, each in found.items()
-                    if each is None and not self._lake.loads.begun(*key)
+                    replace(each, applied=batch.until)
+                    for each in (*seen, *met)
+                    if each.version == NONE
                 ],
                 passed=(*batch.passed, *unkept),
-                failed=tuple(failed),
+                places=places,
             ),
             modes,
         )
+
+    def _is_told(self, until: int) -> bool:
+        """Whether what was written down does not go beyond a batch, as after a lost checkpoint."""
+        return self.publication is None or self.publication.until <= until
+
+    def _seen(self, session: SparkSession, key: Key) -> Reached:
+        """Where a table stands, or that it is yet to come, or is being loaded."""
+        found = reached(self.targets, session, *key)
+        if found is not None:
+            return found
+        loads = self._lake.loads.begun(*key)
+        place = self.targets.open(session, *key).place if loads else ""
+        return Reached(*key, place, NONE, 0)
+
+    def _met(self, session: SparkSession, key: Key) -> Reached | None:
+        """The same of a table without an event; its first one parks it if it cannot be opened."""
+        try:
+            return self._seen(session, key)
+        except Exception:  # noqa: BLE001 - whatever it is, it is not this batch's
+            _LOG.warning("table cannot be opened", extra={"table": name_of(*key)}, exc_info=True)
+            return None
 
     def _keep(self, frame: DataFrame, written: Iterable[Job]) -> None:
         if self.keeper is not None:
@@ -213,6 +239,13 @@ class Tables:
         if self.reread is None or key is None:
             return done, ()
         stay = self.parking.stay(name)
+        if stay.released and stay.after > until:  # what comes before is to be left out
+            return done, ()
+        try:
+            stay = self._where(session, key)
+        except Exception as exc:  # noqa: BLE001 - whose it is, is seen there
+            self._settling.set_aside(session, name, stay.after, exc)
+            return done, ()
         try:
             for between in parts(stay.after, until):
                 tries = self._took(frame, key, between)
@@ -233,6 +266,12 @@ class Tables:
             self._settling.set_aside(session, name, stay.after, exc)
             return done, ()
         return done, (key,)
+
+    def _where(self, session: SparkSession, key: Key) -> Stay:
+        """The place of a parked table that is there, or begins anew."""
+        if self._late is not None:
+            self._late.begin_anew(session, key)
+        return self.parking.stay(name_of(*key))
 
     def _bring(self, session: SparkSession, key: Key, until: int) -> None:
         """Have a table say itself that it lacks nothing: the last events may be of others alone."""

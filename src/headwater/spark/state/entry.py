@@ -32,7 +32,8 @@ class Entry:
     `applied` is the table's own position. It is smaller than `sequence` if the table did not take
     the batch, and larger if it had already gone on, before a crash for example. `published` says
     that at `sequence` all tables together may be read. Of a table that the stream keeps no more, or
-    for which no event has come yet, `applied` is the last event up to which it lacks nothing.
+    that is yet to come, `applied` is the last event up to which it lacks nothing; its `path` is
+    empty as long as it had no event, and not while it is being loaded.
     """
 
     sequence: int
@@ -62,8 +63,13 @@ class Entry:
 
     @property
     def never_was(self) -> bool:
-        """Whether there was no table whenever the stream looked."""
+        """Whether there was no event of the table up to `applied`."""
         return not self.path
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether it did not take the batch."""
+        return self.applied < self.sequence
 
     def left(self, sequence: int, before: int) -> Entry:
         """That the stream keeps it no more, from `sequence` on; `before` ends the last batch."""
@@ -80,14 +86,20 @@ def passed_over(table: TableId, mode: Mode, sequence: int) -> Entry:
     return _without_table((table, mode), sequence, LEFT, applied=0)
 
 
-def without_events(key: Key, sequence: int) -> Entry:
-    """That a table which the stream keeps is yet to come: up to there nothing was told of it."""
-    return _without_table(key, sequence, NONE, applied=sequence)
+def without_events(key: Key, sequence: int, applied: int | None = None) -> Entry:
+    """That a table which the stream keeps is yet to come; `applied` if its first event failed."""
+    return _without_table(key, sequence, NONE, applied=sequence if applied is None else applied)
 
 
 def _without_table(key: Key, sequence: int, version: int, *, applied: int) -> Entry:
     now = time.time_ns() // 1000
     return Entry(sequence, *key, "", version, applied, False, 0, now)  # noqa: FBT003 - unpublished
+
+
+def nothing_until(entries: Iterable[Entry], table: TableId) -> int:
+    """Up to where there was no event of a table, as far as is known: in any mode, for all."""
+    told = (each.applied for each in entries if each.table == table and each.never_was)
+    return max(told, default=0)
 
 
 def latest(entries: Iterable[Entry]) -> dict[Key, Entry]:
@@ -103,5 +115,5 @@ def latest(entries: Iterable[Entry]) -> dict[Key, Entry]:
 def out_of_step(last: Mapping[Key, Entry], sequence: int) -> tuple[Entry, ...]:
     """The tables that are not where the others are at `sequence`; none: the set is whole."""
     return tuple(
-        entry for entry in last.values() if entry.is_there and not entry.stands_at(sequence)
+        entry for entry in last.values() if not entry.is_left and not entry.stands_at(sequence)
     )

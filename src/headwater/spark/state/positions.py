@@ -15,7 +15,7 @@ from pyspark.sql import SparkSession
 from headwater.contract import SchemaHistory
 from headwater.event import TableId
 from headwater.spark.modes import Mode, Modes
-from headwater.spark.state.entry import Entry, Key, Reached, latest
+from headwater.spark.state.entry import NONE, Entry, Key, Reached, latest, nothing_until
 from headwater.spark.state.table import Written
 from headwater.spark.table.target import Standing, Targets
 
@@ -39,13 +39,20 @@ def newly_kept(written: Written, known: Mapping[Key, int]) -> set[Key]:
     """The tables that a stream keeps now and did not before: it may have passed over their events.
 
     It left them out, or kept them in other modes alone. `known` are the kept tables, each with its
-    first event. A table that is being loaded has no entry either.
+    first event. All that it kept has an entry, and what it did not as soon as an event of it went
+    by: of a table without one in any mode there was nothing. One that is behind is among them, too:
+    it goes on from a place of its own, unless that was given up.
     """
     last = latest(written.last)
+    met = {entry.table for entry in written.last}
     return {
         key
         for key, first in known.items()
-        if (last[key].is_left if key in last else first <= written.until)
+        if (
+            last[key].is_left or last[key].is_behind
+            if key in last
+            else key[0] in met and first <= written.until
+        )
     }
 
 
@@ -73,30 +80,34 @@ def places(
         standing = targets.open(session, *key).standing()
         entry, first = last.get(key), known.get(key, 1)
         if key in new:
-            complete = resumes(standing, entry, first)
+            complete = resumes(standing, entry, first, nothing_until(written.last, key[0]))
         else:
             complete = complete_until(standing, entry, written.until, first)
         found.append(Place(*key, standing.version, standing.applied, complete, key in new))
     return found
 
 
-def resumes(standing: Standing, entry: Entry | None, first: int) -> int:
-    """After which event a table goes on that is newly kept; one that is gone begins anew."""
+def resumes(standing: Standing, entry: Entry | None, first: int, nothing: int = 0) -> int:
+    """After which event a table goes on that is newly kept; one that is gone begins anew.
+
+    Up to `nothing` there was no event of it.
+    """
     if standing.version is None:
-        return max(first - 1, entry.applied if entry is not None and entry.never_was else 0)
+        return max(first - 1, nothing)
     return max(standing.applied, first - 1, 0 if entry is None else entry.applied)
 
 
 def complete_until(standing: Standing, entry: Entry | None, state_until: int, first: int) -> int:
     """Up to where a table has everything that the log ever held for it.
 
-    A table that the state never met had no event until `state_until`. Without a state, it may lack
-    everything from its `first` event on. One that is behind its entry was set back, or is gone.
+    A table that is yet to come lacks nothing, unless its first event has failed. Without a state,
+    it may lack everything from its `first` event on. One that is behind its entry was set back, or
+    is gone.
     """
     applied = standing.applied
     if not state_until:
         return applied or first - 1
-    seen = 0 if entry is None or entry.never_was else entry.applied
-    if entry is None or (entry.sequence <= entry.applied and seen <= applied):
+    seen = 0 if entry is None or entry.version == NONE else entry.applied
+    if entry is None or (not entry.is_behind and seen <= applied):
         return max(applied, state_until)
     return applied or first - 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import SparkSession
@@ -12,6 +12,7 @@ from headwater.event import TableId
 from headwater.failpoint import failpoint
 from headwater.spark.modes import Modes
 from headwater.spark.state.entry import (
+    NONE,
     Entry,
     Key,
     Reached,
@@ -29,17 +30,18 @@ class Finished:
     """A batch that went through: its end, the newest commit time in it, and what it moved.
 
     `there` are tables that it did not move and the state has not met, `missing` those that lack
-    nothing and are yet to come. `passed` are tables of which it held rows that nobody keeps,
-    `failed` those that did not take all up to its end.
+    nothing and are yet to come, without a version. `passed` are tables of which it held rows that
+    nobody keeps; `places` has those that did not take all up to its end, kept or not, each with the
+    last event that it has taken.
     """
 
     until: int
     committed_at_us: int
     reached: Sequence[Reached]
     there: Sequence[Reached] = ()
-    missing: Sequence[Key] = ()
+    missing: Sequence[Reached] = ()
     passed: Sequence[TableId] = ()
-    failed: Sequence[Key] = ()
+    places: Mapping[Key, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -65,6 +67,15 @@ class Publication:
         self._refreshed(session)
         return Written(self._until, tuple(self._last.values()))
 
+    @property
+    def until(self) -> int:
+        """The end of the last batch that was written down."""
+        return self._until
+
+    def met(self) -> Collection[Key]:
+        """The tables of which something was written down."""
+        return self._last.keys()
+
     def applied(self, key: Key) -> int:
         """Up to where a table was seen by now, without another look; 0 if it never was."""
         entry = self._last.get(key)
@@ -87,16 +98,15 @@ class Publication:
         """Write the batch down once."""
         table = self._refreshed(session)
         moved = self._news(batch)
-        missing = [key for key in batch.missing if self._is_met_anew(key)]
+        missing = [each for each in batch.missing if self._is_met_anew(each)]
         if self._until > batch.until or (self._until == batch.until and not (moved or missing)):
             return
-        if not (self._last or moved or batch.passed):  # tables are being loaded: none can be seen
+        if not (self._last or moved or missing or batch.passed):  # nobody keeps anything
             return
-        fresh = [self._entry(each, batch, batch.until) for each in moved]
-        fresh += [without_events(key, batch.until) for key in missing]
+        fresh = [self._entry(each, batch, batch.until) for each in (*moved, *missing)]
         fresh += self._older(batch)
         fresh += self._unkept(batch, modes)
-        fresh += self._behind(batch)
+        fresh += self._behind(batch, modes)
         last = {**self._last, **latest(fresh)}
         published = not (self.whole_only and out_of_step(last, batch.until))
         at_end = [
@@ -111,22 +121,26 @@ class Publication:
         """What the stream has stopped to keep, and what it never did: each is said once."""
         for entry in self._last.values():
             if not entry.is_left and entry.mode not in modes.of(entry.table):
-                yield entry.left(batch.until, self._until)
+                left = entry.left(batch.until, self._until)
+                place = batch.places.get(entry.key, left.applied)
+                yield replace(left, applied=min(left.applied, place))
         met = {table for table, _ in self._last}
         for table in batch.passed:
             if table not in met:
                 yield passed_over(table, modes.default, batch.until)
 
-    def _behind(self, batch: Finished) -> Iterator[Entry]:
+    def _behind(self, batch: Finished, modes: Modes) -> Iterator[Entry]:
         """Those that did not take the batch stand where they stood, and so make no whole set.
 
         It is said once: what is behind stays so until it has moved.
         """
-        for key in batch.failed:
+        for key, place in batch.places.items():
             entry = self._last.get(key)
-            if entry is None or entry.is_left or entry.applied == batch.until:
+            if key[1] not in modes.of(key[0]) or place >= batch.until:
                 continue
-            if entry.stands_at(batch.until):
+            if entry is None:
+                yield without_events(key, batch.until, place)
+            elif not entry.is_left and entry.applied < batch.until and not entry.is_behind:
                 yield replace(entry, sequence=batch.until)
 
     def _news(self, batch: Finished) -> Sequence[Reached]:
@@ -143,9 +157,9 @@ class Publication:
             return True
         return not entry.stands_at(until) and reached.applied > entry.applied
 
-    def _is_met_anew(self, key: Key) -> bool:
-        entry = self._last.get(key)
-        return entry is None or entry.is_left
+    def _is_met_anew(self, missing: Reached) -> bool:
+        entry = self._last.get((missing.table, missing.mode))
+        return entry is None or entry.is_left or (entry.version == NONE and entry.is_behind)
 
     def _older(self, batch: Finished) -> list[Entry]:
         """Tables that the batch did not touch stand at their own position, or ahead of it."""

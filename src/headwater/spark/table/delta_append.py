@@ -19,9 +19,9 @@ from headwater.spark.gateway.files import Files
 from headwater.spark.gateway.scala import activate, items_of
 from headwater.spark.source.data_file import DataFile
 from headwater.spark.sql import quoted
-from headwater.spark.table.delta_commit import action, commit, finish, position
+from headwater.spark.table.delta_commit import action, begin, commit, finish, position
 from headwater.spark.table.delta_files import KnownFiles, after_commit
-from headwater.spark.table.deltalog import carried, carrying, log_at, saying
+from headwater.spark.table.deltalog import carrying, saying
 
 # Tags of a file: the ends of its keys, of which it has none twice.
 _LEAST, _GREATEST = "headwater.least_key", "headwater.greatest_key"
@@ -47,23 +47,13 @@ def append_rows(
 
     Delta's own append asks the whole log for the position, with Spark jobs.
     """
-    begun = _begun(session, table, app_id, until)
+    begun = begin(session, table, app_id, until)
     if begun is None:
         return
     whole = _whole(rows, begun.snapshot())
     added = items_of(begun.writeFiles(whole._jdf))  # noqa: SLF001
     with carrying(session, app_id, until):
         finish(session, begun, [*added, position(session, app_id, until)])
-
-
-def _begun(session: SparkSession, table: str, app_id: str, until: int) -> Any | None:
-    """A transaction that will carry the position; None if a commit before has."""
-    activate(session)
-    begun = log_at(session, table).startTransaction()
-    if carried(begun.snapshot(), app_id) >= until:
-        return None
-    begun.readTxn().addOne(app_id)  # of two drivers that add the same, one fails
-    return begun
 
 
 def append_files(
@@ -75,7 +65,7 @@ def append_files(
     known: KnownFiles,
 ) -> None:
     """Add files that are in the table's folder, in one commit, unless one before has."""
-    begun = _begun(session, table, app_id, until)
+    begun = begin(session, table, app_id, until)
     if begun is None:
         return
     before = known.of(table, begun.snapshot())

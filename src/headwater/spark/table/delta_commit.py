@@ -10,7 +10,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headwater.spark.gateway.classes import java_class, singleton
-from headwater.spark.gateway.scala import none, sequence
+from headwater.spark.gateway.scala import activate, none, sequence
 from headwater.spark.table.deltalog import carried, carrying, log_at
 
 
@@ -33,12 +33,20 @@ def commit(session: SparkSession, table: str, actions: Sequence[Any]) -> int:
 
 def advance(session: SparkSession, table: str, app_id: str, until: int) -> None:
     """Move a position forward, unless it is there; a commit of the same stream makes this fail."""
+    begun = begin(session, table, app_id, until)
+    if begun is not None:
+        with carrying(session, app_id, until):
+            finish(session, begun, [position(session, app_id, until)])
+
+
+def begin(session: SparkSession, table: str, app_id: str, until: int) -> Any | None:
+    """A transaction that will carry the position; None if a commit before has."""
+    activate(session)
     begun = log_at(session, table).startTransaction()
     if carried(begun.snapshot(), app_id) >= until:
-        return
-    begun.readTxn().addOne(app_id)
-    with carrying(session, app_id, until):
-        finish(session, begun, [position(session, app_id, until)])
+        return None
+    begun.readTxn().addOne(app_id)  # of two drivers that add the same, one fails
+    return begun
 
 
 def finish(session: SparkSession, begun: Any, actions: Sequence[Any]) -> int:

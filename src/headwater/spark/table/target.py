@@ -221,3 +221,8 @@ class Loading(Protocol):
     def loading(self, session: SparkSession) -> tuple[tuple[TableId, Mode], ...]:
         """Those that were begun and not cleared."""
         ...
+
+
+def taken_by(target: Target) -> Taken | None:
+    """How far the load of a table has come; None if there is none."""
+    return target.generation().taken() if isinstance(target, Loadable) else None
