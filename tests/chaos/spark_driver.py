@@ -13,7 +13,7 @@ from pathlib import Path
 from headwater.app.spark import spark_session
 from headwater.errors import HeadwaterError
 from headwater.spark.modes import MODES
-from tests.chaos.spark_job import job_of, run
+from tests.chaos.spark_job import job_of
 from tests.chaos.spark_plants import sow
 from tests.chaos.worker import Place
 
@@ -39,7 +39,7 @@ def main() -> None:
     )
     try:
         with spark_session(chosen.format) as session:
-            run(job, session)
+            job.run_once(session)
     except HeadwaterError as error:
         raise SystemExit(f"{error.code}: {error}") from error
 

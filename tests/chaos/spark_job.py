@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from pyspark.sql import SparkSession
-
 from headwater.app.spark import TableFormat, TableJob
-from headwater.log import SqliteLog
 from headwater.spark.keep.keeper import KeepPolicy
 from headwater.spark.modes import MODES, Mode
-from headwater.spark.source.limits import SPARK_LIMITS
 from headwater.spark.table.parquet import SnapshotPolicy
 from tests.chaos.worker import Place
 
@@ -38,14 +34,3 @@ def job_of(
         maintenance=KeepPolicy(surplus=-2, retain_s=0) if eager else KeepPolicy(),
         snapshots=SnapshotPolicy(every=1),
     )
-
-
-def run(job: TableJob, session: SparkSession) -> None:
-    """All that is in the log, in one run.
-
-    Spark 4.1 has one batch in a run, which is the killed driver's own if it left one: then what
-    came since needs a second run.
-    """
-    reached = job.run_once(session)
-    if not SPARK_LIMITS and reached < SqliteLog(job.log_path).info().bounds.head:
-        job.run_once(session)

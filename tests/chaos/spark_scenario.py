@@ -20,7 +20,7 @@ from headwater.spark.modes import MODES, Mode
 from headwater.testing.history.log import History
 from tests.chaos.scenario import DidNotFireError, Kill, Nursery
 from tests.chaos.spark_held import Held, oracles
-from tests.chaos.spark_job import job_of, run
+from tests.chaos.spark_job import job_of
 from tests.chaos.worker import Job, Place
 from tests.chaos.workload import KEYS, Workload
 
@@ -129,7 +129,7 @@ class Drivers(ABC):
 
     def finish(self, session: SparkSession) -> None:
         """Bring the tables to the end of the log, as any other process than the killed ones."""
-        run(self.job, session)
+        self.job.run_once(session)
 
     def output(self) -> str:
         return (self.place.directory / "driver.log").read_text()[-1500:]

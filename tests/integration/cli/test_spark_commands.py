@@ -191,6 +191,13 @@ def test_verify_names_the_key_when_a_row_of_a_postgres_mirror_was_forged(
     ]
     assert "public.lines: the target differs in no=-1, place=7\n" in forged.out + forged.err
 
+    spark.sql(f"ALTER TABLE delta.`{table}` ADD CONSTRAINT few CHECK (no < 9)")
+    shop.database.sql("INSERT INTO lines VALUES (7, 9, NULL, NULL, NULL, NULL)")
+    failed = patient("run", "shop.yaml", "--once", **warm_jvm)
+    assert failed.code == 1
+    assert "spark-failed" in failed.err
+    assert "CHECK constraint few" in failed.err
+
 
 def _without_spark(file: Path) -> str:
     """The same pipeline without its tables, for what needs no JVM; its name."""

@@ -32,10 +32,10 @@ _LOOK_S = 1
 def session_factory(settings: SparkSettings) -> SessionFactory:
     """How to open the session of these settings; it says what is missing for it."""
     try:
-        from headwater.app.spark.session import spark_session
+        from headwater.app.spark.session import telling_session
     except ModuleNotFoundError as exc:
         raise MachineError("spark-missing", f"{exc.name} is not installed") from exc
-    return lambda: spark_session(settings.table_format, settings.master)
+    return lambda: telling_session(settings.table_format, settings.master)
 
 
 class SparkLoop(Loop):

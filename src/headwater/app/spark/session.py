@@ -7,11 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from headwater.app.spark.source import HeadwaterDataSource
 from headwater.app.spark.targets import TableFormat
-from headwater.errors import ConfigError, HeadwaterError, MachineError
+from headwater.errors import ConfigError, HeadwaterError, MachineError, StateError
 from headwater.spark.classic import is_classic
 from headwater.spark.session import end_session, local_session
 from headwater.spark.source.tasks import USUAL
@@ -78,3 +80,22 @@ def spark_session(
         yield session
     finally:
         end_session(session)
+
+
+@contextmanager
+def telling_session(table_format: TableFormat, master: str) -> Iterator[SparkSession]:
+    """The same for commands: Spark's own errors end it with a code.
+
+    They ask the JVM for their text when they are shown, and by then it would be gone.
+    """
+    with spark_session(table_format, master) as session:
+        try:
+            yield session
+        except (Py4JError, PySparkException) as exc:
+            raise StateError("spark-failed", _said(str(exc))) from exc
+
+
+def _said(text: str) -> str:
+    """The line that says what happened, without the traces below and py4j's words above it."""
+    first, _, rest = text.partition("\n")
+    return (rest.partition("\n")[0] if first.startswith("An error occurred") else first).strip(": ")

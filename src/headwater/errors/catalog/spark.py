@@ -16,6 +16,11 @@ ENTRIES = section(
         "Install Java 17 and set JAVA_HOME.",
     ),
     (
+        "spark-failed",
+        "Spark refused something, and said why.",
+        "Correct what it names. HEADWATER_SPARK_LOG names a folder for all that Spark says.",
+    ),
+    (
         "spark-table-busy",
         "A target table changes faster than it can be read.",
         "Try again, or stop the pipeline for the comparison.",
