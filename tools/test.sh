@@ -53,13 +53,14 @@ next() { # next NAME TEST_SH_ARGUMENTS...: run it as soon as fewer than three gr
   group "$@" &
 }
 
+# The longest come first: one that began late would have a core for itself at the end.
 echo "==> groups of tests, three at a time: each is shown when it has ended"
 plain=$JDK_JAVA_OPTIONS
 next "all other tests" -m "not spark" tests --ignore=tests/chaos --ignore=tests/integration/postgres
 JDK_JAVA_OPTIONS+=$(spark_archive)
 next "tables with Spark, A to L" -m "spark and not iceberg" tests/spark/test_[a-l]*.py
-next "commands, pages and drivers with Spark" -m spark tests --ignore=tests/spark
 next "tables with Spark, M to Z" -m "spark and not iceberg" tests/spark/test_[m-z]*.py
+next "commands, pages and drivers with Spark" -m spark tests --ignore=tests/spark
 JDK_JAVA_OPTIONS=$plain
 next "PostgreSQL" -m "not spark" tests/integration/postgres
 next "the kill tests" -m "not spark" tests/chaos
