@@ -85,6 +85,10 @@ class Modes:
                 first.setdefault((schema.table, mode), begin)
         return first
 
+    def called(self, name: str, history: SchemaHistory) -> tuple[TableId, Mode] | None:
+        """The kept table and mode of that name."""
+        return {name_of(*key): key for key in self.known(history)}.get(name)
+
     def knowing(self, history: SchemaHistory) -> Modes:
         """The same, with the keyless tables that a history knows by now.
 

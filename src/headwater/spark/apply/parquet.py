@@ -26,7 +26,7 @@ from headwater.spark.apply.tables import Reread
 from headwater.spark.change.changes import row_changes
 from headwater.spark.change.contents import Contents, classified, contents, used
 from headwater.spark.gateway.files import Files
-from headwater.spark.modes import Mode, Modes, name_of
+from headwater.spark.modes import Mode, Modes
 from headwater.spark.state.entry import Key
 from headwater.spark.table.fit import in_one_shape
 from headwater.spark.table.parquet import Appended, SnapshotPolicy
@@ -118,7 +118,7 @@ class AppendLog:
     ) -> tuple[list[Done], tuple[Key, ...]]:
         """Bring a parked table to the end of the batch, from the log; its key if it is."""
         done = list[Done]()
-        key = {name_of(*key): key for key in self.modes.known(self.history)}.get(name)
+        key = self.modes.called(name, self.history)
         if self.reread is None or key is None:
             return done, ()
         table, _ = key

@@ -235,7 +235,7 @@ class Tables:
         self, frame: DataFrame, name: str, until: int
     ) -> tuple[list[Done], tuple[Key, ...]]:
         """Bring a table that is behind to the end of the batch, from the log; its key if it is."""
-        key, done, session = self._named(name), list[Done](), frame.sparkSession
+        key, done, session = self.modes.called(name, self.history), list[Done](), frame.sparkSession
         if self.reread is None or key is None:
             return done, ()
         stay = self.parking.stay(name)
@@ -297,10 +297,6 @@ class Tables:
         with self._held(events.where(ours), look) as (batch, view):
             jobs = [Job(changes, mode, view, between[1], least) for changes in batch.tables]
             return self._run(frame, jobs)
-
-    def _named(self, name: str) -> Key | None:
-        known = {name_of(*key): key for key in self.modes.known(self.history)}
-        return known.get(name)
 
     def _run(self, frame: DataFrame, jobs: Iterable[Job]) -> list[Done]:
         with ThreadPoolExecutor(self.at_once) as pool:
